@@ -13,14 +13,15 @@ extension NestClient {
 
     /// Reserves object ids for the session of this client: `context.insert(…, as: id)` inserts an object whose id the
     /// program knows before the server has seen it. Durable when it returns; an id that is not used is never given to
-    /// another object. A session may have `Limits.reservedIDsPerSessionMax` of them.
+    /// another object of the store's history. A session keeps its newest `Limits.reservedIDsPerSessionMax`.
     ///
-    /// `count`: 1 to `Limits.reservedIDsPerRequestMax`. One round trip, and one `fsync`.
+    /// `count`: 1 to `Limits.reservedIDsPerRequestMax`. One round trip, and one `fsync`. If the connection is lost
+    /// before the answer, it throws, and the ids are lost: ask again.
     public func reserveIDs(_ count: Int) async throws(NestError) -> [ObjectID] {
         guard (1...Limits.reservedIDsPerRequestMax).contains(count) else {
             throw NestError(.limitExceeded, "one request reserves 1 to \(Limits.reservedIDsPerRequestMax) ids")
         }
-        let reply = try await self.ask(ReserveIDs(count: count))
+        let reply = try await self.ask(ReserveIDs(count: count), kind: .connection)
         guard reply.count == count else {
             throw NestError(.protocolViolation, "the server reserved \(reply.count) ids instead of \(count)")
         }

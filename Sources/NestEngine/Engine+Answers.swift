@@ -115,6 +115,9 @@ extension Engine {
         case .reserveIDs(let count):
             if self.forwardToLeader(request, requestID, connection) { return nil }
             try self.requireLead()
+            if let refusal = self.health.refusal { throw .refused(refusal) }
+            // Each is a commit of its own: other connections come first.
+            self.admission.chargeWholeTurn()
             let session = self.sessions.unsaved(connection.session, now: now)
             let first = try self.store.reserveIDs(count, of: connection.session, unsaved: session)
             if let session { self.sessions.noteSaved(session) }

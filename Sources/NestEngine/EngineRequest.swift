@@ -44,6 +44,15 @@ package enum EngineRequest: Sendable {
 }
 
 extension EngineRequest {
+    /// The number of ids that the request reserves, also for a client of another node; `nil` if it is another request.
+    var reservedCount: Int? {
+        switch self {
+        case .reserveIDs(let count): count
+        case .forwarded(let request, _, _): request.reservedCount
+        default: nil
+        }
+    }
+
     /// The request's row in `RequestKind.all`.
     package var kind: RequestKind {
         // Every type below has a row in `RequestKind.all`; `RequestKindTests` and `MeaningWire` check this.

@@ -205,7 +205,7 @@ package final class Store {
             connection.preparedRows = prepared ?? PreparedRows()
             if let prepared { self.preparations.finish(prepared) }
             let reserved = try ReservedIDs.next(connection)
-            self.hasReservedIDs = reserved > 0
+            self.hasReservedIDs = try ReservedIDs.areThere(connection)
             let hidden = connection.hidden.runs.last.map { $0.upperBound + 1 } ?? 0
             self.nextObjectID = max(newest.nextObjectID, hidden, reserved)
             self.journalBytes = try self.journal.size().bytes

@@ -8,8 +8,8 @@ enum LimitCoverage {
         "patternInstructionsMax": ["patternsAreLimitedInSize"],
         "faultsPerErrorMax": ["errorsListAtMostAHundredFaults"],
         "explanationTextBytesMax": ["longTextsAreCut"],
-        "reservedIDsPerSessionMax": ["reservedIDsOfASessionAreLimited"],
-        "reservedPiecesPerSessionMax": ["piecesOfReservedIDsAreLimited"],
+        "reservedIDsPerSessionMax": ["aSessionKeepsItsNewestReservedIDs"],
+        "reservedPiecesPerSessionMax": ["aSessionKeepsItsNewestPiecesOfReservedIDs"],
         // Connections
         "requestIDMax": ["requestIDsIncrease"],
         "connectionsMax": ["connectionsOverTheMaximumAreRefused"],

@@ -72,12 +72,11 @@ export const choice = (names, first = 0, /** @type {any} */ other = undefined, c
   const name = names[r.u8() - first] ?? other;
   if (name === undefined) throw new NestError(code, 'a choice is not known');
   return name;
-}, (w, name) => w.u8(oneOf(names, names.indexOf(name), name) + first));
-
-function oneOf(names, index, name) {
+}, (w, name) => {
+  const index = names.indexOf(name);
   if (index < 0) throw new NestError('INVALID', `${String(name)} is none of ${names.join(', ')}`);
-  return index;
-}
+  w.u8(index + first);
+});
 
 /**
  * A byte, and what belongs to it: `{name: operand}`, or the name alone where the table has null. The first is taken for
@@ -88,9 +87,9 @@ export const variant = (table, first = 0) => codec((r) => {
   return table[name] ? { [name]: table[name].read(r) } : name;
 }, (w, v) => {
   const names = Object.keys(table);
-  const index = v === null ? 0 : names.findIndex((name) => v === name || Object.hasOwn(v, name));
-  w.u8(oneOf(names, index, v) + first);
-  table[names[index]]?.write(w, v[names[index]] ?? null);
+  const name = v === null ? names[0] : names.find((each) => v === each || Object.hasOwn(v, each));
+  choice(names, first).write(w, name ?? v);
+  table[name]?.write(w, v === name ? null : v[name]);
 });
 
 /** A form of which not everything is allowed. */

@@ -98,7 +98,7 @@ extension Engine {
             return true
         }
         guard replica.forwarding.holds(id) else { return false }
-        // What follows a token request waits for it too.
+        // What follows a request about tokens or ids waits for it too.
         if self.forwardToLeader(request, requestID, connection) { return true }
         replica.forwarding.hold(.request(id, requestID: requestID, request), of: id)
         return true

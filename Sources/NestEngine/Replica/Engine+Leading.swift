@@ -202,7 +202,7 @@ extension Engine {
                 case .tokenRevoked: self.replies.send(.done, id, requestID, &effects)
                 case .reserved(_, let pieces):
                     // The last of them are those that the record reserves.
-                    guard case .reserveIDs(let count) = request, let last = pieces.last?.upperBound else { break }
+                    guard let count = request.reservedCount, let last = pieces.last?.upperBound else { break }
                     let first = ObjectID(last - Int64(count) + 1)
                     self.replies.send(.reserved(first, count: count), id, requestID, &effects)
                 default: break

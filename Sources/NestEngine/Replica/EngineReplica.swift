@@ -9,7 +9,7 @@ final class EngineReplica {
     struct OpenAppend {
         enum Waiter {
             case group(UncertainGroup)
-            /// A token is created or revoked.
+            /// A token is created or revoked, or ids are reserved.
             case token(ConnectionID, requestID: UInt32, EngineRequest)
             case mark(requestedBy: UInt64)
             case lead

@@ -2,7 +2,7 @@ import NestModel
 import NestProtocol
 import NestStore
 
-/// A write or a token request of a client of this node that the leader executes.
+/// A write, or a request about tokens or ids, of a client of this node that the leader executes.
 struct PendingForward {
     /// The undo group in which it is executed.
     enum Group: Equatable {

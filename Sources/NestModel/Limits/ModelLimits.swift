@@ -18,11 +18,11 @@ public struct ModelLimits: Sendable {
     @Bound(.refused, "Object ids that one RESERVE may ask for")
     public var reservedIDsPerRequestMax = 65_536
 
-    @Bound(.refused, "Reserved ids of a session that no object has had yet")
+    @Bound(.cut, "Reserved ids of a session that no object has had yet; the newest are kept")
     public var reservedIDsPerSessionMax = 1 << 20
 
-    @Bound(.refused, "Pieces of these ids: a session that uses them in ascending order has few")
-    public var reservedPiecesPerSessionMax = 1_000
+    @Bound(.cut, "Pieces of these ids; a session that uses them in ascending order has few")
+    public var reservedPiecesPerSessionMax = 100
 
     @Bound(.refused, "Preconditions of one transaction")
     public var preconditionsPerTransactionMax = 10_000

@@ -110,7 +110,7 @@ extension Confinement {
     private func check(_ place: Place) throws(StoreError) {
         switch place {
         case .before(let reference), .after(let reference): try self.require(reference)
-        // Near an object that is not in the list is last.
+        // All members of a list that the token may change are in its scope.
         case .first, .last, .at, .near: break
         }
     }

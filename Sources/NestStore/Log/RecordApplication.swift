@@ -39,6 +39,10 @@ struct RecordApplication {
         }
         for note in self.record.notes { try self.apply(note) }
         _ = try self.reserved.write(self.store.connection)
+        // A session that has used ids has not more than before.
+        if self.nextUnreserved > self.record.row?.nextObjectID ?? self.store.nextObjectID {
+            try ReservedIDs.setNext(self.nextUnreserved, self.store.connection)
+        }
     }
 
     /// Call it after the commit.

@@ -93,12 +93,10 @@ struct TableHash {
             "SELECT \(columns) FROM \(EntitySQL.quoted(table.name)) ORDER BY \(key)"
         )
         defer { rows.reset() }
-        var hasRow = try rows.step()
         // A node of a version without the table has the same state.
-        if !hasRow, table.name == "nest_reserved" { return }
+        if table.name == "nest_reserved", try !ReservedIDs.areThere(self.connection) { return }
         piece.write(string: table.name)
-        while hasRow {
-            defer { hasRow = (try? rows.step()) ?? false }
+        while try rows.step() {
             for column in table.columns.indices { rows.writeExactly(Int32(column), into: &piece) }
             guard piece.count >= Self.pieceBytes else { continue }
             hash.update(piece.bytes)

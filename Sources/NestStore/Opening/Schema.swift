@@ -87,10 +87,11 @@ enum Schema {
     /// The ids that sessions have reserved and that no object has had yet, in pieces.
     private static let reservedTable = """
         CREATE TABLE IF NOT EXISTS nest_reserved (
-            first INTEGER PRIMARY KEY,
+            session INTEGER NOT NULL,
+            first INTEGER NOT NULL,
             last INTEGER NOT NULL,
-            session INTEGER NOT NULL
-        ) STRICT
+            PRIMARY KEY (session, first)
+        ) STRICT, WITHOUT ROWID
         """
 
     /// The place of a store of a cluster in the cluster's log: `LogState`, in one row. Equal on all nodes.

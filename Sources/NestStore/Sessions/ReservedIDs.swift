@@ -12,23 +12,30 @@ struct ReservedIDs {
     private var pieces: [UInt64: Pieces] = [:]
     private var stored: [UInt64: Pieces] = [:]
 
-    /// Adds ids to those of a session. Refuses more than a session may have.
+    /// Adds ids to those of a session, above all of them. The session loses its oldest ones if it has too many: a
+    /// client whose answers were lost does not know them.
     mutating func add(_ ids: ClosedRange<Int64>, of session: UInt64, _ connection: Connection) throws(StoreError) {
         var pieces = try self.take(session, connection)
-        defer { self.pieces[session] = pieces }
-        let count = pieces.reduce(0) { $0 + $1.count }
-        guard count + ids.count <= Limits.reservedIDsPerSessionMax else {
-            throw .refused(
-                .limitExceeded,
-                "the session would have \(count + ids.count) reserved ids that no object has, and may have "
-                    + "\(Limits.reservedIDsPerSessionMax): use those first"
-            )
-        }
         if let last = pieces.last, last.upperBound + 1 == ids.lowerBound {
             pieces[pieces.count - 1] = last.lowerBound...ids.upperBound
         } else {
-            try Self.requireRoom(pieces)
             pieces.append(ids)
+        }
+        Self.dropOldest(&pieces)
+        self.pieces[session] = pieces
+    }
+
+    private static func dropOldest(_ pieces: inout Pieces) {
+        pieces.removeFirst(max(0, pieces.count - Limits.reservedPiecesPerSessionMax))
+        var surplus = pieces.reduce(0) { $0 + $1.count } - Limits.reservedIDsPerSessionMax
+        while surplus > 0, let first = pieces.first {
+            let dropped = min(surplus, first.count)
+            surplus -= dropped
+            if dropped == first.count {
+                pieces.removeFirst()
+            } else {
+                pieces[0] = (first.lowerBound + Int64(dropped))...first.upperBound
+            }
         }
     }
 
@@ -44,19 +51,11 @@ struct ReservedIDs {
         case (true, false): pieces[index] = (id + 1)...piece.upperBound
         case (false, true): pieces[index] = piece.lowerBound...(id - 1)
         case (false, false):
-            try Self.requireRoom(pieces)
             pieces[index] = (id + 1)...piece.upperBound
             pieces.insert(piece.lowerBound...(id - 1), at: index)
+            Self.dropOldest(&pieces)
         }
         return true
-    }
-
-    private static func requireRoom(_ pieces: Pieces) throws(StoreError) {
-        guard pieces.count >= Limits.reservedPiecesPerSessionMax else { return }
-        throw .refused(
-            .limitExceeded,
-            "the session's reserved ids are in \(pieces.count) pieces already: use them in ascending order"
-        )
     }
 
     /// Binary search.
@@ -105,17 +104,18 @@ struct ReservedIDs {
             changed.append((session, pieces))
             let (old, new) = (Set(self.stored[session] ?? []), Set(pieces))
             for piece in old.subtracting(new) {
-                let statement = try connection.statement("DELETE FROM nest_reserved WHERE first = ?1")
-                statement.bind(1, piece.lowerBound)
+                let statement = try connection.statement("DELETE FROM nest_reserved WHERE session = ?1 AND first = ?2")
+                statement.bind(1, Int64(session))
+                statement.bind(2, piece.lowerBound)
                 try statement.run()
             }
             for piece in new.subtracting(old) {
                 let statement = try connection.statement(
-                    "INSERT INTO nest_reserved (first, last, session) VALUES (?1, ?2, ?3)"
+                    "INSERT INTO nest_reserved (session, first, last) VALUES (?1, ?2, ?3)"
                 )
-                statement.bind(1, piece.lowerBound)
-                statement.bind(2, piece.upperBound)
-                statement.bind(3, Int64(session))
+                statement.bind(1, Int64(session))
+                statement.bind(2, piece.lowerBound)
+                statement.bind(3, piece.upperBound)
                 try statement.run()
             }
             self.stored[session] = pieces
@@ -135,17 +135,42 @@ struct ReservedIDs {
         try statement.run()
     }
 
-    /// Returns the id after the last reserved one; 0 if none is.
-    static func next(_ connection: Connection) throws(StoreError) -> Int64 {
-        let statement = try connection.statement("SELECT ifnull(max(last) + 1, 0) FROM nest_reserved")
+    static func areThere(_ connection: Connection) throws(StoreError) -> Bool {
+        let statement = try connection.statement("SELECT 1 FROM nest_reserved LIMIT 1")
         defer { statement.reset() }
-        return try statement.step() ? statement.integer(0) : 0
+        return try statement.step()
+    }
+
+    // MARK: The next id
+
+    /// The key of the id after the last one that any session has ever reserved: no other object gets a smaller one,
+    /// also when the session is forgotten.
+    private static let nextKey = "next_unreserved_id"
+
+    /// Returns the id after the last one that was ever reserved; 0 if none was.
+    static func next(_ connection: Connection) throws(StoreError) -> Int64 {
+        guard let bytes = try Store.meta(connection, self.nextKey) else { return 0 }
+        do {
+            return try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
+                try reader.integer(Int64.self, "next id")
+            }
+        } catch {
+            throw .corrupt(path: connection.path, reason: "the id after the reserved ones: \(error)")
+        }
+    }
+
+    /// Notes in the open transaction that ids below this one are reserved or were.
+    static func setNext(_ next: Int64, _ connection: Connection) throws(StoreError) {
+        var bytes = ByteWriter()
+        bytes.write(integer: next)
+        try Store.setMeta(connection, self.nextKey, bytes.bytes)
     }
 }
 
 extension Store {
-    /// Reserves ids for a session, durable on return: only its transactions insert objects with them. Call it outside a
-    /// transaction. `unsaved`: the session, if the store does not know it yet. Throws `overtaken` on a follower.
+    /// Reserves ids for a session, durable on return: only its transactions insert objects with them, and no other
+    /// object ever gets them. Costs one commit. Call it outside a transaction. `unsaved`: the session, if the store
+    /// does not know it yet. Throws `overtaken` on a follower.
     package func reserveIDs(_ count: Int, of session: UInt64, unsaved: Session?) throws(StoreError) -> ObjectID {
         precondition((1...Limits.reservedIDsPerRequestMax).contains(count), "the request was decoded")
         let first = self.nextObjectID
@@ -158,6 +183,7 @@ extension Store {
             var reserved = ReservedIDs()
             try reserved.add(ids, of: session, self.connection)
             let changed = try reserved.write(self.connection)
+            try ReservedIDs.setNext(ids.upperBound + 1, self.connection)
             return (unsaved.map { [.session($0)] } ?? []) + changed.map { .reserved($0, $1) }
         }
         if self.membership != nil {

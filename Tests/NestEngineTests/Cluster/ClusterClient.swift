@@ -53,6 +53,10 @@ final class ClusterClient {
     private(set) var tokens: [(secret: TokenSecret, number: UInt64?, requestID: UInt32)] = []
     private(set) var revoked: [UInt64] = []
     private var revoking: [UInt32: UInt64] = [:]
+    /// The ids that it has reserved and not used in a write, and the requests for more.
+    private(set) var reserved: [ObjectID] = []
+    private(set) var reservedCount = 0
+    private var reserving: Set<UInt32> = []
     /// The reads under way, and the requests that must be answered before them.
     private var reads: [UInt32: (atLeast: Revision, writes: [UInt32])] = [:]
     /// The changed revisions that were acknowledged on this connection, by request.
@@ -67,7 +71,9 @@ final class ClusterClient {
 
     var isIdle: Bool { self.writes.isEmpty }
     /// Whether the node owes it an answer.
-    var isWaiting: Bool { self.node != nil && self.writes.contains { $0.requestID != nil } }
+    var isWaiting: Bool {
+        self.node != nil && (self.writes.contains { $0.requestID != nil } || !self.reserving.isEmpty)
+    }
     var mustSendAgain: Bool { self.writes.contains { $0.requestID == nil } }
     var isInRun: Bool { self.runs.last.map { !$0.isOver } ?? false }
 
@@ -83,7 +89,10 @@ final class ClusterClient {
         if let old = self.node { try old.perform([.disconnected(self.client.connection)]) }
         self.forget()
         self.node = node
-        if self.client.historyID != node.store!.historyID { self.highest = Revision(0) }
+        if self.client.historyID != node.store!.historyID {
+            self.highest = Revision(0)
+            self.reserved = []
+        }
         try node.perform([self.client.connect(as: id)] + self.client.resumeAll(atLeast: self.highest))
     }
 
@@ -98,7 +107,7 @@ final class ClusterClient {
         self.writes.removeAll { $0.key == nil && $0.requestID != nil || $0.run != nil }
         for index in self.writes.indices { self.writes[index].requestID = nil }
         if !self.runs.isEmpty { self.runs[self.runs.count - 1].isOver = true }
-        (self.reads, self.order, self.revoking) = ([:], [], [:])
+        (self.reads, self.order, self.revoking, self.reserving) = ([:], [], [:], [])
         self.tokens.removeAll { $0.number == nil }
     }
 
@@ -141,6 +150,20 @@ final class ClusterClient {
         let (id, input) = self.client.request(.revokeToken(number))
         self.revoking[id] = number
         return input
+    }
+
+    func reserve(_ count: Int) -> EngineInput {
+        let (id, input) = self.client.request(.reserveIDs(count))
+        self.reserving.insert(id)
+        return input
+    }
+
+    /// Returns an insert with a reserved id, if there is one.
+    func withReservedID(_ insert: Mutation) -> Mutation {
+        guard case .insert(let entity, let values, let placements) = insert, let id = self.reserved.popLast() else {
+            return insert
+        }
+        return .insertAs(id, entity: entity, values: values, placements: placements)
     }
 
     /// Sends what is to be sent, for the first time or again, and with it `others`. `newKey`: makes another key for
@@ -200,6 +223,17 @@ final class ClusterClient {
             guard case .tokenCreated(let number) = reply else { return self.tokens.removeSubrange(index...index) }
             return self.tokens[index].number = number
         }
+        if self.reserving.remove(requestID) != nil {
+            guard case .reserved(let first, let count) = reply, let log = self.node?.log else { return }
+            let ids = (0..<Int64(count)).map { ObjectID(first.rawValue + $0) }
+            if log.lossCount == 0, ids.contains(where: log.reserved.contains) {
+                violate("ids are reserved twice: \(ids)")
+            }
+            log.reserved.formUnion(ids)
+            self.reserved += ids
+            self.reservedCount += count
+            return
+        }
         if let number = self.revoking.removeValue(forKey: requestID) {
             if case .done = reply { self.revoked.append(number) }
             return
@@ -223,6 +257,10 @@ final class ClusterClient {
         case .receipt(let receipt):
             self.writes.remove(at: index)
             self.highest = max(self.highest, receipt.revision)
+            if let log = self.node?.log, log.lossCount == 0 {
+                let others = receipt.insertedIDs.filter { log.reserved.contains($0) && !write.request.names($0) }
+                if !others.isEmpty { violate("objects got reserved ids: \(others)") }
+            }
             self.acknowledged.append(
                 Acknowledged(
                     session: self.client.session,
@@ -252,6 +290,7 @@ final class ClusterClient {
                     self.writes.remove(at: index)
                 }
             default:
+                if error.code == .invalid, self.node?.log.lossCount == 0 { violate("\(error) for \(write)") }
                 self.refusals += 1
                 self.writes.remove(at: index)
             }
@@ -269,6 +308,12 @@ final class ClusterClient {
 }
 
 extension EngineRequest {
+    /// Whether an insert of the write has this id.
+    fileprivate func names(_ id: ObjectID) -> Bool {
+        guard case .transaction(let transaction, _) = self else { return false }
+        return transaction.mutations.contains { if case .insertAs(id, _, _, _) = $0 { true } else { false } }
+    }
+
     /// Returns the same write with another key.
     fileprivate func keyed(with key: Identifier128) -> EngineRequest {
         switch self {

@@ -153,6 +153,8 @@ final class ClusterSimulation {
             let item = self.anyItem(node)
             guard client.client.subscriptions[SimulatedClient.children(of: item)] == nil else { return }
             return try node.perform([client.client.subscribe(item)])
+        case 2 where self.random.oneIn(2):
+            return try node.perform([client.reserve(1 + self.random.below(4))])
         case 2:
             let secret = TokenSecret(high: .random(using: &self.random), low: .random(using: &self.random))
             let revoke = self.random.oneIn(2) ? client.revokeToken() : nil
@@ -174,7 +176,7 @@ final class ClusterSimulation {
 
     private func begin(_ client: ClusterClient, _ node: SimulatedNode) throws {
         let key = self.random.oneIn(3) ? nil : Identifier128.random(using: &self.random)
-        try client.begin(self.nextWrite, key: key, self.request(self.nextWrite, key, node, undoes: !client.isInRun))
+        try client.begin(self.nextWrite, key: key, self.request(self.nextWrite, key, client, node))
         self.nextWrite += 1
     }
 
@@ -215,10 +217,11 @@ final class ClusterSimulation {
     private func request(
         _ number: Int,
         _ key: Identifier128?,
-        _ node: SimulatedNode,
-        undoes: Bool
+        _ client: ClusterClient,
+        _ node: SimulatedNode
     ) throws -> EngineRequest {
         var mutations: [Mutation] = []
+        let undoes = !client.isInRun
         switch self.random.below(12) {
         case 0 where undoes: return .undo(key: key)
         case 4 where undoes: return .redo(key: key)
@@ -235,7 +238,8 @@ final class ClusterSimulation {
         default: break
         }
         if mutations.isEmpty || self.random.oneIn(2) {
-            mutations.append(EngineFixture.insert(Self.title(number), .last))
+            let insert = EngineFixture.insert(Self.title(number), .last)
+            mutations.append(self.log.lossCount == 0 && self.random.oneIn(2) ? client.withReservedID(insert) : insert)
         }
         return .transaction(WriteTransaction(key: key, mutations: mutations))
     }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ClusterSimulationTests {
     @Test func noHistoryBreaksAnInvariant() throws {
         var (led, crashes, failovers, losses, settled, reopened, retries, acknowledged) = (0, 0, 0, 0, 0, 0, 0, 0)
-        var (sent, again, cuts, reads, groups, tokens) = (0, 0, 0, 0, 0, 0)
+        var (sent, again, cuts, reads, groups, tokens, reserved) = (0, 0, 0, 0, 0, 0, 0)
         for seed in Seeds.range(0..<120) {
             let simulation = try ClusterSimulation(seed: seed)
             do { try simulation.run(steps: Seeds.steps(240)) } catch { Issue.record("\(simulation.what): \(error)") }
@@ -24,14 +24,16 @@ import Testing
             cuts += simulation.nodes.reduce(0) { $0 + $1.link.breakCount }
             reads += simulation.clients.reduce(0) { $0 + $1.readCount }
             groups += simulation.clients.flatMap(\.runs).count { $0.revisions.count > 1 }
+            reserved += simulation.clients.reduce(0) { $0 + $1.reservedCount - $1.reserved.count }
             tokens += simulation.clients.reduce(0) { $0 + $1.tokens.count + $1.revoked.count }
         }
         guard Seeds.isUsual else { return }
         // The histories contain what they are for.
         let counts = (led, crashes, failovers, losses, settled, reopened, retries, acknowledged)
         #expect(led > 120 && crashes > 40 && failovers > 40 && losses > 8, "\(counts)")
-        let forwards = (sent, again, cuts, reads, groups, tokens)
+        let forwards = (sent, again, cuts, reads, groups, tokens, reserved)
         #expect(sent > 600 && again > 60 && cuts > 120 && reads > 100 && groups > 20 && tokens > 30, "\(forwards)")
+        #expect(reserved > 40, "\(forwards)")
         #expect(settled > 40 && reopened > 10 && retries > 120 && acknowledged > 600, "\(counts)")
     }
 

@@ -89,6 +89,30 @@ import Testing
         #expect(self.fixture.effects.contains { if case .end(id, _) = $0 { true } else { false } })
     }
 
+    /// The record is in the log, and the leader does not know it at first.
+    @Test func idsAreAnsweredWhenTheFateOfTheirRecordIsKnown() throws {
+        let own = try self.fixture.connect(session: 1, to: self.fixture.leader)
+        let port = try self.fixture.connect(session: 2, to: self.fixture.leader)
+        var seen: [ObjectID] = []
+        for (client, request) in [
+            (own, EngineRequest.reserveIDs(3)), (port, .forwarded(.reserveIDs(3), group: 0, isAgain: false)),
+            (port, .forwarded(.reserveIDs(2), group: 0, isAgain: false)),
+        ] {
+            self.fixture.leader.appender!.nextFate = .arrivesWithoutAnswer
+            let id = try self.fixture.send(client, request).id
+            #expect(client.replies[id] == nil)
+            try self.settle()
+            guard case .reserved(let first, let count)? = client.replies[id] else {
+                Issue.record("no ids: \(String(describing: client.replies[id]))")
+                continue
+            }
+            seen += (0..<Int64(count)).map { ObjectID(first.rawValue + $0) }
+        }
+        #expect(seen.count == 8 && seen == Set(seen).sorted())
+        let insert = try self.fixture.send(own, self.fixture.insert("one"))
+        #expect(try #require(insert.reply?.receipt?.firstInserted) > seen[7])
+    }
+
     // MARK: Records for the followers
 
     @Test func leaderReportsEachRecordThatItAppendsInOrder() throws {

@@ -59,6 +59,8 @@ final class SimulatedLog: @unchecked Sendable {
     private(set) var lossCount = 0
     private(set) var failoverCount = 0
     var violations: [String] = []
+    /// All ids that clients know to be reserved.
+    var reserved: Set<ObjectID> = []
     /// What has happened, to find out why an invariant broke.
     var trace: [String] = []
 
