@@ -162,7 +162,7 @@ _own = checked(
             struct(requests=list_of(_some_id, 0, limits.REQUESTS_IN_FLIGHT_PER_CONNECTION_MAX)), {"requests": None}
         ),
     ),
-    lambda own: own["requests"] is None or len(own["requests"]) == len(own["revisions"]),
+    lambda own: own.get("requests") is None or len(own["requests"]) == len(own["revisions"]),
     "a revision has no request",
 )
 _reserved_count = checked(
