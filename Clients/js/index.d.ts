@@ -365,8 +365,11 @@ export interface Place {
   before?: ObjectLike;
   after?: ObjectLike;
   at?: number;
-  /** After the left neighbour; without one before the right neighbour; without both last. */
-  near?: readonly [ObjectLike | null | undefined, ObjectLike | null | undefined];
+  /**
+   * The gap between two objects, as a person means it who drops one there: after `left` if that is still in the list,
+   * else before `right` if that is, else last. Unlike `before` and `after`, it is not refused if one is gone.
+   */
+  near?: { left?: ObjectLike | null; right?: ObjectLike | null };
 }
 
 /** Under which owner, by which to-one relationship (`as`, if there are several), and where. */
@@ -375,8 +378,16 @@ export interface Placement extends Place {
   as?: string;
 }
 
+/** The id that an object gets: one of `nest.reserveIDs` that no object has had. */
+export interface ReservedID {
+  id: number;
+}
+
 export interface Transaction {
-  insert<T extends EntityTypes>(entity: FetchRequest<any, T>, values?: NoInfer<T>['values'], place?: Placement | null): NewObject;
+  insert<T extends EntityTypes>(
+    entity: FetchRequest<any, T>, values?: NoInfer<T>['values'],
+    place?: Placement | ReservedID | (Placement & ReservedID) | null,
+  ): NewObject;
   findOrCreate<T extends EntityTypes>(
     entity: FetchRequest<any, T>, match: NoInfer<T>['values'], values?: NoInfer<T>['values'], place?: Placement | null,
   ): NewObject;
@@ -554,6 +565,11 @@ export interface Nest<M = any> {
     name: string | null, body: (tx: Transaction) => unknown,
     options?: WriteOptions & { coalescing?: { key: string; milliseconds: number } | null },
   ): Promise<Receipt>;
+  /**
+   * Reserves ids for objects that a program shows before the server has inserted them: `tx.insert(entity, values, { id })`.
+   * They belong to the session, and no other object ever gets them. `count`: 1 to 65,536.
+   */
+  reserveIDs(count: number, options?: CallOptions): Promise<readonly number[]>;
   undo(options?: UndoOptions): Promise<Receipt>;
   redo(options?: UndoOptions): Promise<Receipt>;
   revert(revision: number, options?: Omit<UndoOptions, 'expected'> & { ofAnyone?: boolean }): Promise<Receipt>;

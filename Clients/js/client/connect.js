@@ -16,8 +16,8 @@ const SESSION = /^[0-9a-f]{32}$/i;
 /** Options that are milliseconds. */
 const TIMES = ['requestTimeout', 'connectTimeout', 'reconnectPauseMax'];
 
-const OPTIONS = [...'url urls session token user clientName store tls zone WebSocket onState compression followsLeader '
-  .concat('pausesWhenHidden sendsTokenInClear').split(' '), ...TIMES];
+const OPTIONS = ['url', 'urls', 'session', 'token', 'user', 'clientName', 'store', 'tls', 'zone', 'WebSocket', 'onState',
+  'compression', 'followsLeader', 'pausesWhenHidden', 'sendsTokenInClear', ...TIMES];
 
 /**
  * Options as `connect` gets them. One that it does not know could mean another server.

@@ -155,6 +155,15 @@ export class Nest extends Core {
   }
 
   /**
+   * Reserves object ids of this session for `tx.insert(entity, values, { id })`: client/optimistic.js.
+   * @param {any[]} args
+   * @returns {Promise<readonly number[]>}
+   */
+  async reserveIDs(...args) {
+    return (await loaded(import('./optimistic.js'))).reserveIDs(this, ...args);
+  }
+
+  /**
    * Takes back the newest entry of the session's undo stack. `receipt.conflicts` lists what was left.
    * @param {{ policy?: 'keep' | 'force' | 'strict', rehomes?: boolean, expected?: number | null, key?: string,
    *   signal?: AbortSignal, timeout?: number }} [options] `expected`: the entry that is meant, by its revision

@@ -68,10 +68,14 @@ export class Results {
     this.status = 'connecting';
     /** Why the list has ended; null if it has not, or was closed. @type {import('../wire/errors.js').NestError | null} */
     this.error = null;
-    /** Bound, as React's useSyncExternalStore needs it. */
-    this.subscribe = this.subscribe.bind(this);
-    /** Bound, as React's useSyncExternalStore needs it. */
-    this.getSnapshot = this.getSnapshot.bind(this);
+    /**
+     * Calls a function after each change of `state`, `status` or `request`; not when only `revision` has grown. Returns
+     * what ends it. Bound, as React's useSyncExternalStore needs it, and `getSnapshot` too.
+     * @type {(listener: (change: any) => void) => () => void}
+     */
+    this.subscribe = (listener) => this.#listeners.add(listener);
+    /** The newest state: the same object until something changes. */
+    this.getSnapshot = () => this.state;
     this.#begun = this.#begin(request);
   }
 
@@ -83,20 +87,6 @@ export class Results {
     } catch (error) {
       this.end(error);
     }
-  }
-
-  /**
-   * Calls a function after each change of `state`, `status` or `request`; not when only `revision` has grown.
-   * @param {(change: any) => void} listener
-   * @returns {() => void} ends it
-   */
-  subscribe(listener) {
-    return this.#listeners.add(listener);
-  }
-
-  /** The newest state: the same object until something changes. */
-  getSnapshot() {
-    return this.state;
   }
 
   /**
@@ -180,9 +170,8 @@ export class Results {
     this.end(null);
   }
 
-  [/** @type {any} */ (Symbol).asyncDispose ?? Symbol('asyncDispose')]() {
+  async [/** @type {any} */ (Symbol).asyncDispose ?? Symbol('asyncDispose')]() {
     this.close();
-    return Promise.resolve();
   }
 
   // MARK: For the library

@@ -4,7 +4,7 @@
  */
 
 import { isRelationship, objectID, valueFor } from '../wire/model.js';
-import { invalid } from './options.js';
+import { invalid, known } from './options.js';
 
 /** @typedef {import('./requests.js').FetchRequest} FetchRequest */
 
@@ -38,11 +38,15 @@ export class Transaction {
    * Inserts an object.
    * @param {FetchRequest} entity
    * @param {Record<string, any>} [values] by name; a to-one relationship is an object; what is undefined is left out
-   * @param {any} [place] see `move`; left out: the last under the root, or under what `values` refer to
+   * @param {any} [place] see `move`; left out: the last under the root, or under what `values` refer to. With `id`, or
+   *   `id` alone: one of `nest.reserveIDs`, which the object gets
    * @returns {NewObject}
    */
-  insert(entity, values = {}, place = null) {
-    return this.result({ insert: { ...this.inserted(entity, values, place) } });
+  insert(entity, values = {}, place) {
+    if (!place || !('id' in place)) return this.result({ insert: this.inserted(entity, values, place) });
+    const { id, ...rest } = place;
+    const inserted = this.inserted(entity, values, Object.keys(rest)[0] && rest);
+    return this.result({ insertAs: { object: objectID(id), ...inserted } });
   }
 
   /**
@@ -53,7 +57,7 @@ export class Transaction {
    * @param {any} [place]
    * @returns {NewObject}
    */
-  findOrCreate(entity, match, values = {}, place = null) {
+  findOrCreate(entity, match, values = {}, place) {
     const found = this.assignments(entity, match);
     // Without one of them, another object would be found.
     if (found.length < Object.keys(match).length) invalid('a value to find by is undefined');
@@ -72,7 +76,8 @@ export class Transaction {
    * @param {any} object
    * @param {any} place `of`: the owner; `as`: the to-one relationship that leads to it, if the entity has several; and
    *   where: `last: true` (the default), `first: true`, `before: object`, `after: object`, `at: index`, or
-   *   `near: [left, right]`: after the left neighbour, or before the right one if left is null
+   *   `near: { left, right }`: the gap between two objects, as a person means it who drops one there. After `left` if
+   *   that is still in the list, else before `right` if that is, else last; each may be null
    */
   move(entity, object, place) {
     const placement = this.placement(entity, place);
@@ -202,14 +207,18 @@ export class Transaction {
     };
     const found = description.relationships.filter(leadsToOwner);
     if (found.length === 1) return found[0];
-    const example = "{ of: owner, as: 'parent' }";
-    invalid(`name the relationship of ${description.name} to the owner, as in ${example}`);
+    invalid(`name the relationship of ${description.name} to the owner, as in { of: owner, as: 'parent' }`);
   }
 
   /** @param {any} place */
   place({ near, before, after, first, at, last, of, as, ...unknown }) {
     for (const name of Object.keys(unknown)) invalid(`a place has no '${name}'`);
-    if (near) [before, after] = near[0] == null ? [near[1], undefined] : [undefined, near[0]];
+    if (near) {
+      const { left, right } = known('near', near, ['left', 'right']);
+      return { near: {
+        left: left == null ? null : this.reference(left), right: right == null ? null : this.reference(right),
+      } };
+    }
     if (before != null) return { before: this.reference(before) };
     if (after != null) return { after: this.reference(after) };
     if (at !== undefined) return { at };

@@ -80,9 +80,9 @@ export function begin(m, one) {
 }
 
 /**
- * Reports an error to the caller of a request, if there is one.
+ * Reports an error to the caller of a request or change, if there is one.
  * @param {Machine} m
- * @param {OutgoingRequest} request
+ * @param {{ owner: any }} request
  * @param {any} error
  */
 export function fail(m, request, error) {

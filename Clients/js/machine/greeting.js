@@ -14,7 +14,6 @@ import { decodeModel } from '../wire/model.js';
 import { fail, lossError, modelError, MODEL_CHANGED } from './calls.js';
 import { enter } from './connection.js';
 import { answerArrived, errorArrived, handlers } from './frames.js';
-import { fail as failChange } from './lists.js';
 import { mayBeExecuted } from './table.js';
 import { T } from './types.js';
 
@@ -100,7 +99,7 @@ function changed(m, valid) {
       if (isWrong(one.model)) one.end(m, error);
       else if (waiting && isWrong(waiting.spec.model)) {
         // A change that was made for another model cannot be requested.
-        failChange(m, waiting, error);
+        fail(m, { owner: waiting }, error);
         one.waiting = null;
       }
     }

@@ -10,7 +10,7 @@
  */
 
 import { encode } from '../wire/messages.js';
-import { modelError, sizeError } from './calls.js';
+import { fail, modelError, sizeError } from './calls.js';
 import { atLeast } from './seen.js';
 import { Showing } from './showing.js';
 import { specOf } from './spec.js';
@@ -172,7 +172,7 @@ export class List extends Showing {
     if (!isChange) return this.end(m, error);
     const { change } = this;
     this.change = null;
-    if (change) fail(m, change, error);
+    fail(m, { owner: change }, error);
     this.goOn(m);
   }
 
@@ -249,7 +249,7 @@ export class List extends Showing {
    */
   changeTo(m, spec, call) {
     const error = this.refusal(m, spec) ?? (m.followers.has(this) ? null : m.cancelled('the list has ended'));
-    if (error) return fail(m, { call }, error);
+    if (error) return fail(m, { owner: { call } }, error);
     if (this.waiting) reply(m, this.waiting, false);
     this.waiting = { spec, call };
     this.settle(m);
@@ -301,7 +301,7 @@ export class List extends Showing {
     m.followers.delete(this);
     this.pending = null;
     this.detach(m);
-    for (const change of this.changes) if (change) fail(m, change, error);
+    for (const change of this.changes) fail(m, { owner: change }, error);
     this.change = this.waiting = null;
   }
 
@@ -326,9 +326,4 @@ export class List extends Showing {
 /** @param {Machine} m @param {{ call: any }} change @param {boolean} isNewest */
 export function reply(m, { call }, isNewest) {
   if (call) m.emit({ type: 'answer', call, reply: isNewest });
-}
-
-/** @param {Machine} m @param {{ call: any }} change @param {any} error */
-export function fail(m, { call }, error) {
-  if (call) m.emit({ type: 'fail', call, error });
 }

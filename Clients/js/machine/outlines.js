@@ -11,9 +11,9 @@ import { NestError } from '../wire/errors.js';
 import { Limits } from '../wire/limits-more.js';
 import { encode } from '../wire/messages.js';
 import { childrenProperty, depthProperty } from '../wire/messages-outline.js';
-import { sizeError } from './calls.js';
+import { fail, sizeError } from './calls.js';
 import { Folds, merged } from './folds.js';
-import { fail, List, reply } from './lists.js';
+import { List, reply } from './lists.js';
 import { specOf } from './spec.js';
 import { T } from './types.js';
 
@@ -244,7 +244,7 @@ export class OutlineList extends List {
       // One that is wrong takes no other with it.
       this.waitingFolds.unshift(...all.map((/** @type {FoldCall} */ one) => ({ ...one, isAlone: true })));
     } else if (error) {
-      fail(m, folding, error);
+      fail(m, { owner: folding }, error);
       // The server refuses what the view before had.
       if (all[0].isAgain) for (const object of folding.states.keys()) this.folds.states.delete(object);
     } else {
@@ -265,7 +265,7 @@ export class OutlineList extends List {
   changeTo(m, { wire, fields }, call) {
     const edit = { wire, fields, call };
     const error = this.#ended(m) ?? this.refusal(m, changed(this.spec, [edit]));
-    if (error) return fail(m, { call }, error);
+    if (error) return fail(m, { owner: { call } }, error);
     const edits = this.#edits(this.waiting);
     for (const one of edits.filter((earlier) => covers(earlier, edit))) reply(m, one, false);
     if (hasFolds(edit)) {
@@ -292,7 +292,7 @@ export class OutlineList extends List {
     const error = this.#ended(m) ?? (states.size > most
       ? new NestError('LIMIT_EXCEEDED', `at most ${most} objects can be folded or unfolded at once`)
       : sizeError(m, states.size * OBJECT_BYTES));
-    if (error) return fail(m, { call }, error);
+    if (error) return fail(m, { owner: { call } }, error);
     (this.replacesFolds ? this.laterFolds : this.waitingFolds).push({ states, call });
     this.settle(m);
   }

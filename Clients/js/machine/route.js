@@ -12,8 +12,6 @@ export const RECONNECT_MS_MAX = 30_000;
 const HEALTHY_MS = 30_000;
 /** The same for a connection to a node of a cluster (`reconnectNodeHealthySeconds`). */
 const NODE_HEALTHY_MS = 1_000;
-/** Beyond so many doublings every pause is the longest one. */
-const DOUBLINGS_MAX = 20;
 
 /** Pauses that double: none, then 100 ms up to `msMax`, each between half of it and all of it. */
 export class Backoff {
@@ -30,7 +28,7 @@ export class Backoff {
   next(random) {
     const attempt = this.attempts++;
     if (attempt === 0) return 0;
-    const pause = Math.min(RECONNECT_MS_MIN * 2 ** Math.min(attempt - 1, DOUBLINGS_MAX), this.msMax);
+    const pause = Math.min(RECONNECT_MS_MIN * 2 ** (attempt - 1), this.msMax);
     return Math.round(pause / 2 + random() * (pause / 2));
   }
 

@@ -19,7 +19,7 @@ const isThere = existsSync(join(root, 'index.js'));
  * `import()` names counts, also if it is late.
  */
 const rare = new Set(['client/operations.js', 'client/transfers.js', 'client/feeds.js', 'client/more.js',
-  'client/outlines.js', 'client/presence.js', 'client/token.js', 'client/totals.js', 'client/undo.js', 'client/unpack.js',
+  'client/optimistic.js', 'client/outlines.js', 'client/presence.js', 'client/token.js', 'client/totals.js', 'client/undo.js', 'client/unpack.js',
   'machine/cluster.js', 'machine/greeting.js', 'wire/messages-more.js']);
 
 /** The text of a module without its comments. Texts, templates and regular expressions stay as they are. */

@@ -55,7 +55,6 @@ export function openWebSocket(address, settings, events) {
   /** @param {any} error */
   const end = (error) => {
     if (isOver) return;
-    isOver = true;
     close();
     events.closed(error);
   };

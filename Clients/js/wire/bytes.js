@@ -252,7 +252,7 @@ export class Writer {
   }
 
   u64(digits) {
-    this.raw(fromHex(digits, 8));
+    this.hex(digits, 8);
   }
 
   i64(value) {

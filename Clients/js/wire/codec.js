@@ -5,7 +5,6 @@ import { malformed, Reader, Writer } from './bytes.js';
 import { readObject, readValue, writeValue } from './values.js';
 
 export const codec = (read, write) => ({ read, write });
-const unsupported = (what) => new NestError('UNSUPPORTED', `${what} is not known`);
 
 export const u8 = codec((r) => r.u8(), (w, v) => w.u8(v));
 export const u64 = codec((r) => r.u64(), (w, v) => w.u64(v));
@@ -13,8 +12,6 @@ export const i64 = codec((r) => r.i64(), (w, v) => w.i64(v));
 export const id128 = codec((r) => r.id128(), (w, v) => w.id128(v));
 /** A count, index, revision or public number: 0 … 2^53-1. */
 export const varint = codec((r) => r.varint(), (w, v) => w.varint(v));
-/** Up to 2^62-1: a number, or a BigInt beyond 2^53-1. */
-export const varintAny = codec((r) => r.varintAny(), (w, v) => w.varint(v));
 export const object = codec(readObject, (w, v) => w.varint(v));
 /** The number of an entity or property. */
 export const number16 = codec((r) => r.varint(0xffff), (w, v) => w.varint(v));
@@ -33,8 +30,6 @@ export const features = codec((r) => {
 export const text = (max) => codec((r) => r.string(max), (w, v) => w.string(v, max));
 /** So many bytes, as hexadecimal digits. */
 export const hex = (count) => codec((r) => r.hex(count), (w, v) => w.hex(v, count));
-/** Bytes with their length before them. */
-export const bytes = codec((r) => r.raw(r.size()), (w, v) => w.bytes(v));
 /** All bytes that are left. */
 export const rest = codec((r) => r.raw(r.left), (w, v) => w.raw(v));
 
@@ -80,17 +75,17 @@ export const choice = (names, first = 0, /** @type {any} */ other = undefined, c
 
 /**
  * A byte, and what belongs to it: `{name: operand}`, or the name alone where the table has null. The first is taken for
- * what is left out. A table may grow at its end.
+ * what is left out. Only clients send one: opposite.js reads it.
  */
-export const variant = (table, first = 0) => codec((r) => {
-  const name = choice(Object.keys(table), first).read(r);
-  return table[name] ? { [name]: table[name].read(r) } : name;
-}, (w, v) => {
+export const variant = (table, first = 0) => {
   const names = Object.keys(table);
-  const name = v === null ? names[0] : names.find((each) => v === each || Object.hasOwn(v, each));
-  choice(names, first).write(w, name ?? v);
-  table[name]?.write(w, v === name ? null : v[name]);
-});
+  const write = (w, v) => {
+    const name = v === null ? names[0] : names.find((each) => v === each || Object.hasOwn(v, each));
+    choice(names, first).write(w, name ?? v);
+    table[name]?.write(w, v === name ? null : v[name]);
+  };
+  return { table, write };
+};
 
 /** A form of which not everything is allowed. */
 export const checked = (of, isRight, what, code = 'MALFORMED') => {
@@ -102,10 +97,9 @@ export const checked = (of, isRight, what, code = 'MALFORMED') => {
   return codec((r) => check(of.read(r), code), (w, v) => of.write(w, check(v, own)));
 };
 
-/** A byte of flags, the first name the lowest bit. Flags that it does not know are ignored, or UNSUPPORTED. */
-export const flags = (names, strict = false) => codec((r) => {
+/** A byte of flags, the first name the lowest bit. Flags that it does not know are ignored. */
+export const flags = (names) => codec((r) => {
   const bits = r.u8();
-  if (strict && bits >> names.length) throw unsupported('a flag');
   return Object.fromEntries(names.map((name, i) => [name, (bits >> i & 1) === 1]));
 }, (w, from) => w.u8(names.reduce((bits, name, i) => bits | (from[name] ? 1 << i : 0), 0)));
 

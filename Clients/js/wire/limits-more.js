@@ -8,6 +8,7 @@ export const Limits = Object.freeze({
   predicateValuesMax: 10000,
   /** Tagged fields of a fetch request. */
   fetchFieldsMax: 16,
+  undoConflictsMax: 100,
   outlineExceptionsMax: 65536,
   outlineWindowRowsMax: 1000,
   totalsMax: 16,

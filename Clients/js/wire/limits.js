@@ -20,7 +20,6 @@ export const Limits = Object.freeze({
   entitiesPerModelMax: 1000,
   faultsPerErrorMax: 100,
   historyPageMax: 1000,
-  undoConflictsMax: 100,
   coalesceKeyBytesMax: 64,
   coalesceMillisecondsMax: 60000,
   frameBytesMax: 1048576,

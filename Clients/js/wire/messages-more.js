@@ -2,8 +2,8 @@
 import { Limits } from './limits-more.js';
 import { malformed } from './bytes.js';
 import {
-  bytes, checked, choice, codec, fields, flags, hex, i64, id128, list, number16, object, optional, orNull, rest,
-  string, struct, text, trailing, u64, value, varint, varintAny,
+  checked, choice, codec, fields, flags, hex, i64, id128, list, number16, object, optional, orNull, rest,
+  string, struct, text, trailing, u64, value, varint,
 } from './codec.js';
 import { addMessages, atLeast, confinement, key, placement, roles } from './messages.js';
 import {
@@ -15,6 +15,10 @@ const empty = struct({});
 const name = text(Limits.nameBytesMax);
 const address = text(Limits.nodeAddressBytesMax);
 const number = struct({ number: varint });
+/** Up to 2^62-1: a number, or a BigInt beyond 2^53-1. */
+const varintAny = codec((r) => r.varintAny(), (w, v) => w.varint(v));
+/** Bytes with their length before them. */
+const bytes = codec((r) => r.raw(r.size()), (w, v) => w.bytes(v));
 
 // History, undo, changes
 

@@ -1,19 +1,11 @@
 // What writes need that are shown before they are confirmed (feature bit 5). Importing this file adds it to messages.js.
 
 import { Limits } from './limits.js';
-import { checked, codec, list, number16, object, struct, trailing, varint } from './codec.js';
-import { addMessages, increasing, mutations, places, placements, values } from './messages.js';
+import { checked, list, object, struct, trailing, varint } from './codec.js';
+import { addMessages, increasing } from './messages.js';
 
 /** Ids that one RESERVE may ask for. */
 export const RESERVED_IDS_MAX = 65_536;
-
-const neighbour = checked(
-  codec((r) => r.zigzag() || null, (w, v) => w.zigzag(v ?? 0)),
-  (id) => id === null || (Number.isSafeInteger(id) && id >= -Limits.mutationsPerTransactionMax),
-  'there is no such object',
-);
-Object.assign(places, { near: struct({ left: neighbour, right: neighbour }) });
-Object.assign(mutations, { insertAs: struct({ object, entity: number16, values, placements }) });
 
 const count = checked(
   checked(varint, (n) => n <= RESERVED_IDS_MAX, 'too many ids', 'LIMIT_EXCEEDED'),

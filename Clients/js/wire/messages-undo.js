@@ -1,6 +1,6 @@
 // What a session can undo, and the messages that do it: for programs that undo. Importing this file adds them to
 // messages.js.
-import { Limits } from './limits.js';
+import { Limits } from './limits-more.js';
 import { malformed } from './bytes.js';
 import {
   choice, codec, flags, list, number16, object, orNull, struct, text, trailing, varint,
@@ -27,7 +27,7 @@ export function eachWith(r, items, of, each, absent) {
 }
 
 export const policies = choice(['keep', 'force', 'strict']);
-export const rehomes = flags(['rehomes'], true);
+export const rehomes = flags(['rehomes']);
 
 const undo = struct({
   key,

@@ -83,22 +83,28 @@ const ping = struct({ payload: hex(8) });
 
 export const key = optional(id128, 'MALFORMED');
 
+const noObject = 'there is no such object';
+const referenceOrZero = checked(codec((r) => r.zigzag(), (w, v) => w.zigzag(v)),
+  (id) => Number.isSafeInteger(id) && id >= -Limits.mutationsPerTransactionMax, noObject);
 /** An object, or -k: the object of the k-th insert or find-or-create of the transaction. */
-const reference = checked(codec((r) => r.zigzag(), (w, v) => w.zigzag(v)),
-  (id) => Number.isSafeInteger(id) && id !== 0 && id >= -Limits.mutationsPerTransactionMax, 'there is no such object');
+const reference = checked(referenceOrZero, Boolean, noObject);
+/** A reference, or null. */
+const neighbour = orNull(referenceOrZero);
 
-/** @type {Record<string, any>} */
-export const places = { last: null, first: null, before: reference, after: reference, at: varint };
-const place = variant(places);
+export const place = variant({
+  last: null, first: null, before: reference, after: reference, at: varint,
+  near: struct({ left: neighbour, right: neighbour }),
+});
 export const placement = struct({ relationship: property, owner: reference, place });
-const assignment = struct({ property, '.what': variant({ value, reference }) });
-export const values = list(assignment, 3, Limits.propertiesPerEntityMax);
-export const placements = list(placement, 3, Limits.propertiesPerEntityMax);
+export const assigned = variant({ value, reference });
+const assignment = struct({ property, '.what': assigned });
+const values = list(assignment, 3, Limits.propertiesPerEntityMax);
+const placements = list(placement, 3, Limits.propertiesPerEntityMax);
 const related = { owner: reference, relationship: property };
 const objects = list(reference, 1, Limits.relatedPerMutationMax);
-/** @type {Record<string, any>} */
-export const mutations = {
-  insert: struct({ entity, values, placements }),
+const insert = { entity, values, placements };
+export const mutation = variant({
+  insert: struct(insert),
   update: struct({ object: reference, values }),
   move: struct({ object: reference, placement }),
   delete: struct({ object: reference }),
@@ -106,8 +112,8 @@ export const mutations = {
   unrelate: struct({ ...related, object: reference }),
   setRelated: struct({ ...related, objects }),
   findOrCreate: struct({ entity, match: values, values, placements }),
-};
-const mutation = variant(mutations, 1);
+  insertAs: struct({ object, ...insert }),
+}, 1);
 
 const coalescing = struct({
   key: checked(text(Limits.coalesceKeyBytesMax), Boolean, 'a key is empty'),

@@ -15,8 +15,8 @@ const relationship = struct({
   '.flags': flags(['isToMany', 'isOrdered', 'isOptional']), deleteRule: choice(['nullify', 'cascade', 'deny'], 1),
   minimumCount: varint, maximumCount: varint, join: orNull(number16),
 });
-const root = struct({ object, relationship: number16 });
-const roots = list(root, 2, 1);
+export const roots = list(struct({ object, relationship: number16 }), 2, 1);
+export const rootOrNull = codec((r) => roots.read(r)[0] ?? null, null);
 
 export const model = struct({
   entities: list(struct({
@@ -24,6 +24,6 @@ export const model = struct({
     attributes: list(attribute, 7, max), relationships: list(relationship, 9, max),
     uniquenessConstraints: list(list(number16, 1, max), 1, max), indexes: list(list(number16, 1, max), 1, max),
     label: orNull(number16),
-    root: codec((r) => roots.read(r)[0] ?? null, (w, v) => roots.write(w, v ? [v] : [])),
+    root: rootOrNull,
   }), 10, Limits.entitiesPerModelMax),
 });

@@ -3,11 +3,14 @@
 import { Limits } from './limits-more.js';
 import { NestError } from './errors.js';
 import { malformed } from './bytes.js';
-import { decodeWith, fields, hex, id128, list, number16, struct, text, u64, varint } from './codec.js';
+import { choice, decodeWith, fields, hex, id128, list, number16, struct, text, u64, varint } from './codec.js';
 import './messages-outline.js';
 import './messages-totals.js';
-import { addMessages, atLeast, authorList, authors, code, helloFields, newest } from './messages.js';
-import { conflict, conflicts, undoEntry, user } from './messages-undo.js';
+import {
+  addMessages, assigned, atLeast, authorList, authors, code, helloFields, mutation, newest, place,
+} from './messages.js';
+import { conflict, conflicts, rehomes, undoEntry, user } from './messages-undo.js';
+import { rootOrNull, roots } from './model-codec.js';
 import { path, request, requestFields, sortKey } from './request.js';
 import { at, changes, diff, key, position, row, rows } from './rows.js';
 import { writeValue } from './values.js';
@@ -82,6 +85,24 @@ atLeast.read = (r) => {
   return revision;
 };
 
+// Writes
+
+const readsVariant = (/** @type {any} */ of, first = 0) => {
+  of.read = (r) => {
+    const name = choice(Object.keys(of.table), first).read(r);
+    return of.table[name] ? { [name]: of.table[name].read(r) } : name;
+  };
+};
+readsVariant(place);
+readsVariant(assigned);
+readsVariant(mutation, 1);
+
+rehomes.read = (r) => {
+  const bits = r.u8();
+  if (bits > 1) throw unsupported('a flag');
+  return { rehomes: bits === 1 };
+};
+
 // Rows
 
 row.write = (w, { id, values }) => {
@@ -112,6 +133,8 @@ diff.write = (w, from) => {
 };
 
 // Answers
+
+rootOrNull.write = (w, v) => roots.write(w, v ? [v] : []);
 
 code.write = (w, v) => w.u16(new NestError(v, '').number);
 

@@ -57,6 +57,7 @@ class PhoneEntity(nest.TypedEntity[Phone, PhoneValues], rows=Phone):
             under: nest.ObjectLike | None = None,
             place: nest.Place | None = None,
             via: str | None = None,
+            as_id: int | None = None,
             number: str = ...,
             user: nest.ObjectLike = ...,
         ) -> nest.Step: ...
@@ -120,6 +121,7 @@ class UserEntity(nest.TypedEntity[User, UserValues], rows=User):
             under: nest.ObjectLike | None = None,
             place: nest.Place | None = None,
             via: str | None = None,
+            as_id: int | None = None,
             name: str = ...,
         ) -> nest.Step: ...
 

@@ -62,6 +62,7 @@ class DateEntity(nest.TypedEntity[Date, DateValues], rows=Date):
             under: nest.ObjectLike | None = None,
             place: nest.Place | None = None,
             via: str | None = None,
+            as_id: int | None = None,
             name: str = ...,
         ) -> nest.Step: ...
 
@@ -223,6 +224,7 @@ class EverythingEntity(nest.TypedEntity[Everything, EverythingValues], rows=Ever
             under: nest.ObjectLike | None = None,
             place: nest.Place | None = None,
             via: str | None = None,
+            as_id: int | None = None,
             bytes: bytes | None = ...,
             columns: str | None = ...,
             count: int | None = ...,
@@ -319,6 +321,7 @@ class ValuesEntity(nest.TypedEntity[Values, ValuesValues], rows=Values):
             under: nest.ObjectLike | None = None,
             place: nest.Place | None = None,
             via: str | None = None,
+            as_id: int | None = None,
             Values: str | None = ...,
         ) -> nest.Step: ...
 
@@ -488,6 +491,7 @@ class initEntity(nest.TypedEntity[init, initValues], rows=init):
             under: nest.ObjectLike | None = None,
             place: nest.Place | None = None,
             via: str | None = None,
+            as_id: int | None = None,
             TypedPath: str | None = ...,
             _: str | None = ...,
             constructor: str | None = ...,

@@ -44,6 +44,11 @@ def block(client: nest.sync.Client) -> list[str]:
     bo = client.fetch(users.where('name == "Bo"'))[0]
     client.transaction([phones.insert(number="7", user=bo), users.update(receipt.id(steps[1]), User.Values(name="Dan"))])
 
+    (id,) = client.reserve_ids(1)
+    eve = users.insert(name="Eve", as_id=id)
+    client.transaction([eve, phones.insert(number="8", user=eve, place=None)])
+    client.transaction(users.delete(id))
+
     read = names(client, users.where('name > "B"').sorted("name:c"))
     sections = client.fetch(users.sorted("-name").section("name", "firstCharacter")).sections
     read += [f"{section.key} {section.rows[0].name}" for section in sections][:2]
@@ -83,6 +88,7 @@ def mistakes(client: nest.sync.Client, phone: Phone) -> None:
     phone.number + 1  # type: ignore[operator]
 
     phones.insert(nmber="1")  # type: ignore[call-arg]
+    phones.insert(number="1", as_id="90")  # type: ignore[arg-type]
     phones.insert(number=1)  # type: ignore[arg-type]
     phones.insert({"number": 1})  # type: ignore
     phones.insert(User.Values(name="Ann"))  # type: ignore[arg-type]

@@ -64,7 +64,7 @@ export class World {
     const { random } = this;
     const where = random.weighted({ last: 3, first: 2, before: 2, after: 2, at: 2, near: 1 });
     const value = { last: true, first: true, before: this.thing(), after: this.thing(), at: random.below(6),
-      near: [random.pick([null, this.thing()]), this.thing()] }[where];
+      near: { left: random.pick([null, this.thing()]), right: random.pick([null, this.thing()]) } }[where];
     return { of: owner, as: 'parent', [where]: value };
   }
 

@@ -301,7 +301,7 @@ test('a transaction sends its steps in order, with a key, and its receipt has th
   const sent = nest.transaction('shop', (tx) => {
     list = tx.insert(items, { title: 'List', size: 2 }, { of: 1 });
     milk = tx.insert(items, { title: 'Milk', parent: list, due: new Date(5) });
-    tx.move(items, milk, { of: list, near: [null, 9] });
+    tx.move(items, milk, { of: list, before: 9 });
     tx.update(items, { id: 7 }, { done: true, parent: null });
     tx.relate(items, 7, 'constructor', milk, { first: true });
     tx.setRelated(items, 7, 'then', [milk, 8]);

@@ -28,6 +28,13 @@ export function mistakes(): void {
     tx.update(users, 1, { nmae: 'Ann' });
     // @ts-expect-error: it is required
     tx.update(phones, 1, { user: null });
+    // @ts-expect-error: an id is a number
+    tx.insert(users, { name: 'Ann' }, { id: '90' });
+    // @ts-expect-error: a gap has names
+    tx.insert(users, { name: 'Ann' }, { of: 1, near: [1, 2] });
+    // Not a mistake.
+    void nest.reserveIDs(1).then(([id]) => tx.insert(users, { name: 'Ann' }, { id, of: 1, near: { left: null, right: 2 } }));
+    tx.insert(users, { name: 'Ann' }, { id: 90 });
   });
   // @ts-expect-error: the model has no such entity
   void nest.entity('Usr');

@@ -32,7 +32,7 @@ from .rows import (
     Updated,
 )
 from .subscription import Subscription
-from .transactions import FIRST, LAST, Conflict, HasID, ObjectLike, Place, Receipt, Step, after, at, before
+from .transactions import FIRST, LAST, Conflict, HasID, ObjectLike, Place, Receipt, Step, after, at, before, near
 from .typed import Path, Typed, path
 from .wire.rows import Position
 from .wire.values import Date, Reference
@@ -95,6 +95,7 @@ __all__ = [
     "at",
     "before",
     "connect",
+    "near",
     "path",
     "quote",
     "sync",

@@ -303,6 +303,21 @@ class Client:
         answer = await self._running.call("transaction", "receipt", fields, model=model.hash, is_write=True)
         return make_receipt(answer, self._newest(model), steps)
 
+    async def reserve_ids(self, count: int) -> range:
+        """Reserves ids for objects that a program shows before the server has inserted them, durable on return.
+
+        `entity.insert(…, as_id=id)` uses one. They belong to the session, and no other object ever gets them, whether
+        they are used or not. `count`: 1 to 65,536.
+        """
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            most = limits.RESERVED_IDS_PER_REQUEST_MAX
+            raise NestError("INVALID", f"reserve_ids takes a number from 1 to {most}, not {count!r}")
+        ids = await self._running.call("reserve", "reserved", {"count": count})
+        if ids["count"] != count:
+            raise NestError("PROTOCOL", f"the server reserved {ids['count']} ids instead of {count}")
+        first: int = ids["first"]
+        return range(first, first + count)
+
     async def undo(
         self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None, key: bytes | None = None
     ) -> Receipt:

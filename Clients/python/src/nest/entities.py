@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .errors import NestError
-from .model import HIDDEN, Model, Relationship
+from .model import HIDDEN, Model, Relationship, object_id
 from .requests import FetchRequest
 from .rows import Row
 from .transactions import Place, Step, assignments, placement
@@ -45,20 +45,22 @@ class TypedEntity(FetchRequest[R_co], Generic[R_co, V]):
         under: Any = None,
         place: Place | None = None,
         via: str | None = None,
+        as_id: int | None = None,
         **named: Any,
     ) -> Step:
         """Makes an object with these values, under an owner: the last one of its list, or at a place.
 
-        `via` names the to-one relationship to the owner, if there are several. Properties with the name of a parameter
-        go into the mapping.
+        `via` names the to-one relationship to the owner, if there are several. `as_id`: one of `client.reserve_ids`,
+        which the object gets. Properties with the name of a parameter go into the mapping.
         """
         entity = self.description
         made = assignments(entity, {**(values or {}), **named})
         placed = placement(self.model, entity, under, place, via)
+        id = {} if as_id is None else {"object": object_id(as_id)}
         return Step(
             self.model,
-            "insert",
-            lambda r: {"entity": entity.number, "values": made(r), "placements": _listed(placed(r))},
+            "insertAs" if id else "insert",
+            lambda r: {**id, "entity": entity.number, "values": made(r), "placements": _listed(placed(r))},
         )
 
     def find_or_create(
@@ -94,7 +96,14 @@ class TypedEntity(FetchRequest[R_co], Generic[R_co, V]):
         # A generated class adds the names that its entity has; Entity takes all.
 
         def insert(
-            self, values: V | None = None, /, *, under: Any = None, place: Place | None = None, via: str | None = None
+            self,
+            values: V | None = None,
+            /,
+            *,
+            under: Any = None,
+            place: Place | None = None,
+            via: str | None = None,
+            as_id: int | None = None,
         ) -> Step:
             """Makes an object with these values, under an owner: the last one of its list, or at a place."""
             ...

@@ -177,6 +177,10 @@ class Client:
         """Writes all steps or none, as one undo entry, or a single step. Returns when it is durable."""
         return self._run(self._client.transaction(steps, name=name, expect=expect, coalescing=coalescing, key=key))
 
+    def reserve_ids(self, count: int) -> range:
+        """Reserves ids of the session for `entity.insert(…, as_id=id)`. Durable on return."""
+        return self._run(self._client.reserve_ids(count))
+
     def undo(
         self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None, key: bytes | None = None
     ) -> Receipt:

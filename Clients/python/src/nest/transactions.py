@@ -14,7 +14,7 @@ from .wire.codec import Fields
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in an ordered list. `kind`: last, first, before, after or at, with an object or an index."""
+    """A place in an ordered list. `kind`: last, first, before, after, at or near, with an object, an index or a gap."""
 
     kind: str
     operand: Any = None
@@ -39,6 +39,15 @@ def at(index: int) -> Place:
     return Place("at", index)
 
 
+def near(left: Any = None, right: Any = None) -> Place:
+    """The gap between two objects, as a person means it who drops one there.
+
+    After `left` if that is still in the list, else before `right` if that is, else last. Unlike `before` and `after`,
+    it is not refused if one of them is gone.
+    """
+    return Place("near", (left, right))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """One step of a transaction. Later steps take what an insert makes in place of an object."""
@@ -49,7 +58,7 @@ class Step:
 
     @property
     def makes_object(self) -> bool:
-        return self.kind in ("insert", "findOrCreate")
+        return self.kind in ("insert", "insertAs", "findOrCreate")
 
 
 class HasID(Protocol):
@@ -82,8 +91,13 @@ class References:
     def place(self, place: Place | None) -> tuple[str, Any]:
         if place is None:
             return "last", None
-        operand = self.of(place.operand) if place.kind in ("before", "after") else place.operand
-        return place.kind, operand
+        match place.kind:
+            case "before" | "after":
+                return place.kind, self.of(place.operand)
+            case "near":
+                left, right = (None if one is None else self.of(one) for one in place.operand)
+                return "near", {"left": left, "right": right}
+        return place.kind, place.operand
 
 
 def assignments(entity: EntityDescription, values: Mapping[str, Any] | None) -> Callable[[References], list[Fields]]:

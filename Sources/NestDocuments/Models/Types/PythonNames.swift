@@ -74,7 +74,7 @@ struct PythonNames {
     ]
 
     /// Parameters of `insert` and `update`.
-    private static let parameters: Set<String> = ["object", "place", "self", "under", "values", "via"]
+    private static let parameters: Set<String> = ["as_id", "object", "place", "self", "under", "values", "via"]
 
     private static let keywords: Set<String> = [
         "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",

@@ -133,6 +133,7 @@ package struct PythonTypes {
             "            under: nest.ObjectLike | None = None,",
             "            place: nest.Place | None = None,",
             "            via: str | None = None,",
+            "            as_id: int | None = None,",
         ]
         self.lines += given + ["        ) -> nest.Step: ...", "", "        def update(", "            self,"]
         self.lines += ["            object: nest.ObjectLike,"] + values + given + ["        ) -> nest.Step: ..."]
