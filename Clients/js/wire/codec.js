@@ -80,6 +80,7 @@ export const choice = (names, first = 0, /** @type {any} */ other = undefined, c
 export const variant = (table, first = 0) => {
   const names = Object.keys(table);
   const write = (w, v) => {
+    /** @type {any} */
     const name = v === null ? names[0] : names.find((each) => v === each || Object.hasOwn(v, each));
     choice(names, first).write(w, name ?? v);
     table[name]?.write(w, v === name ? null : v[name]);
