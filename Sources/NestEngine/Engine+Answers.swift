@@ -11,6 +11,7 @@ extension Engine {
         _ effects: inout [EngineEffect]
     ) {
         if self.awaitsState(request, requestID, connection) { return }
+        if self.waitsForReservation(request, requestID, connection) { return }
         self.admission.charge(request)
         do throws(StoreError) {
             guard let reply = try self.reply(to: request, requestID, connection, now: now, &effects) else { return }
@@ -116,8 +117,6 @@ extension Engine {
             if self.forwardToLeader(request, requestID, connection) { return nil }
             try self.requireLead()
             if let refusal = self.health.refusal { throw .refused(refusal) }
-            // Each is a commit of its own: other connections come first.
-            self.admission.chargeWholeTurn()
             let session = self.sessions.unsaved(connection.session, now: now)
             let first = try self.store.reserveIDs(count, of: connection.session, unsaved: session)
             if let session { self.sessions.noteSaved(session) }

@@ -28,6 +28,7 @@ package final class Engine {
     package internal(set) var tokens: EngineTokens
     var health: EngineHealth
     var standby: StandbyUpdates
+    var reservations = Reservations()
     /// `nil`: a single node.
     let replica: EngineReplica?
 
@@ -123,6 +124,7 @@ package final class Engine {
                 }
             }
             if let replica { self.performReleased(replica, now: now, &effects) }
+            self.performReservations(now: now, &effects)
             answeredByStandby?().remove(from: &later, &effects)
             var next = later.startIndex
             while next < later.endIndex {

@@ -172,4 +172,14 @@ import Testing
         }
         #expect(try problems().count == 1)
     }
+
+    /// The check names the columns of a user's table beside its own.
+    @Test func theCheckReadsTablesWithColumnsOfAnyName() throws {
+        let first = AttributeDraft(name: "first", type: .string), last = AttributeDraft(name: "last", type: .string)
+        var draft = EntityDraft(name: "Person")
+        draft.attributes = [first, last]
+        let fixture = try Fixture(try ModelDraft(entities: [draft]).compile())
+        #expect(try fixture.store.reader.check(deadline: .none) { _ in }.problems == [])
+        try fixture.store.close()
+    }
 }

@@ -154,7 +154,7 @@ extension RequestKind {
         // First a stream of chunks; its end makes it a write.
         RequestKind(.importSubtree, .write, .commit, answer: .receipt),
         RequestKind(.beginGroup, .write, .commit, answer: .group, dependsOnModel: false),
-        RequestKind(ReserveIDs.self, .write, .fair, dependsOnModel: false),
+        RequestKind(ReserveIDs.self, .write, .immediate, dependsOnModel: false),
         RequestKind(.endGroup, .write, .commit, answer: .done, dependsOnModel: false),
 
         // Undo. These requests are valid under any model; only conflicts in their answers have numbers of the model.

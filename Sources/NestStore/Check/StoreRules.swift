@@ -28,7 +28,7 @@ struct StoreRules {
     static func ofReserved(_ table: EntityLayout) -> Rule {
         Rule(
             name: "a row has an id that is only reserved",
-            sql: "SELECT id FROM nest_reserved JOIN \(Self.name(table)) ON id BETWEEN first AND last"
+            sql: "SELECT t.id FROM nest_reserved r JOIN \(Self.name(table)) t ON t.id BETWEEN r.first AND r.last"
         )
     }
 
