@@ -12,6 +12,9 @@ final class BenchConnection: Sendable {
     let channel: any Channel
     private let handler: NIOLoopBound<FrameHandler>
     private static let sessions = NIOLockedValueBox<UInt64>(0)
+    /// What the workloads ask for: all that a server offers but the names of own requests, which a writer without a
+    /// subscription would get too.
+    static let features: Features = .all.subtracting(.optimisticWrites)
 
     private init(channel: any Channel, handler: NIOLoopBound<FrameHandler>) {
         self.channel = channel
@@ -23,7 +26,7 @@ final class BenchConnection: Sendable {
         host: String,
         port: Int,
         on group: any EventLoopGroup,
-        features: Features = .all
+        features: Features = BenchConnection.features
     ) async throws -> BenchConnection {
         try await Self.connectWithHistoryID(host: host, port: port, on: group, features: features).0
     }
@@ -33,7 +36,7 @@ final class BenchConnection: Sendable {
         host: String = "127.0.0.1",
         port: Int,
         on group: any EventLoopGroup,
-        features: Features = .all
+        features: Features = BenchConnection.features
     ) async throws -> (BenchConnection, Identifier128) {
         let (connection, welcome) = try await Self.connectWithWelcome(
             host: host,
@@ -49,7 +52,7 @@ final class BenchConnection: Sendable {
         host: String = "127.0.0.1",
         port: Int,
         on group: any EventLoopGroup,
-        features: Features = .all,
+        features: Features = BenchConnection.features,
         session: Identifier128? = nil,
         isWebSocket: Bool = false
     ) async throws -> (BenchConnection, Welcome) {

@@ -34,7 +34,7 @@ struct BenchTarget {
         self.child = nil
     }
 
-    func connect(features: Features = .all) async throws -> BenchConnection {
+    func connect(features: Features = BenchConnection.features) async throws -> BenchConnection {
         try await BenchConnection.connect(host: self.host, port: self.port, on: self.group, features: features)
     }
 

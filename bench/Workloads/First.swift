@@ -40,8 +40,8 @@ struct FirstCommand: AsyncParsableCommand {
         defer { limit.close() }
         _ = try limit.insert(rows: self.rows, perTransaction: 5_000, title: BenchText.title)
         var ways = [
-            Way(rows: self.rows, features: .all, name: ""),
-            Way(rows: self.rows, features: .all.subtracting(.compressedFrames), name: ", plain"),
+            Way(rows: self.rows, features: BenchConnection.features, name: ""),
+            Way(rows: self.rows, features: BenchConnection.features.subtracting(.compressedFrames), name: ", plain"),
         ]
         requestID += 1
         for _ in 0..<self.options.rounds {

@@ -64,7 +64,7 @@ final class AttackConnection: Sendable {
     func greet(
         token: AccessToken?,
         session: Identifier128? = nil,
-        features: Features = .all,
+        features: Features = BenchConnection.features,
         within limit: TimeAmount
     ) async -> Reply {
         var generator = SystemRandomNumberGenerator()
