@@ -41,9 +41,16 @@ struct RecordRing: Sendable {
         }
     }
 
-    /// Notes that the log is at this position, also by records that the ring did not get.
+    /// Notes that the log is at this position, also by records that the ring did not get. A position that it has
+    /// changes nothing: what this node has appended since may be reported before it.
     mutating func advance(to position: LogPosition) {
-        if position != self.last { self = RecordRing(after: position, bytesMax: self.bytesMax) }
+        if !self.holds(position) { self = RecordRing(after: position, bytesMax: self.bytesMax) }
+    }
+
+    private func holds(_ position: LogPosition) -> Bool {
+        let index = Int(clamping: position.position) - Int(clamping: self.base.position)
+        guard (0...self.entries.count).contains(index) else { return false }
+        return position == (index == 0 ? self.base : self.entries[index - 1].position)
     }
 
     /// Returns records behind a position, up to `bytesMax` bytes if the first one is not larger.
