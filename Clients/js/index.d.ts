@@ -366,8 +366,8 @@ export interface Place {
   after?: ObjectLike;
   at?: number;
   /**
-   * The gap between two objects, as a person means it who drops one there: after `left` if that is still in the list,
-   * else before `right` if that is, else last. Unlike `before` and `after`, it is not refused if one is gone.
+   * The gap where a user dropped an object: after `left` if it is still in the list, else before `right`, else last.
+   * Unlike `before` and `after`, it is not refused if one is gone.
    */
   near?: { left?: ObjectLike | null; right?: ObjectLike | null };
 }
@@ -378,15 +378,16 @@ export interface Placement extends Place {
   as?: string;
 }
 
-/** The id that an object gets: one of `nest.reserveIDs` that no object has had. */
+/** The id that an object gets: one of `nest.reserveIDs` that no object has had; any other is INVALID. */
 export interface ReservedID {
   id: number;
 }
 
 export interface Transaction {
+  /** `place`: where, or `{ id }`, alone or together with a whole place. */
   insert<T extends EntityTypes>(
     entity: FetchRequest<any, T>, values?: NoInfer<T>['values'],
-    place?: Placement | ReservedID | (Placement & ReservedID) | null,
+    place?: Placement | (ReservedID & { [name in keyof Placement]?: never }) | (ReservedID & Placement) | null,
   ): NewObject;
   findOrCreate<T extends EntityTypes>(
     entity: FetchRequest<any, T>, match: NoInfer<T>['values'], values?: NoInfer<T>['values'], place?: Placement | null,
@@ -567,7 +568,10 @@ export interface Nest<M = any> {
   ): Promise<Receipt>;
   /**
    * Reserves ids for objects that a program shows before the server has inserted them: `tx.insert(entity, values, { id })`.
-   * They belong to the session, and no other object ever gets them. `count`: 1 to 65,536.
+   * They belong to the session, are durable, and no other object ever gets them. A session keeps its newest 1,048,576
+   * unused ids, in at most 100 pieces; older ones are lost. Used in ascending order, they are few pieces. Under another
+   * history id, which a restored store has, do not use ids that were reserved before. An id that is not reserved, or
+   * was used, is INVALID. `count`: 1 to 65,536. Each call is a commit: ask for many at once.
    */
   reserveIDs(count: number, options?: CallOptions): Promise<readonly number[]>;
   undo(options?: UndoOptions): Promise<Receipt>;

@@ -10,7 +10,7 @@ import { CALL, invalid, known } from './options.js';
 
 /**
  * Reserves object ids, durable when it resolves. They belong to the session of the client; no other object ever gets
- * them, whether they are used or not.
+ * them, whether they are used or not. index.d.ts says how long a session keeps them. Each call is a commit.
  * @param {import('./nest.js').Nest} nest
  * @param {number} count from 1 to 65,536
  * @param {{ signal?: AbortSignal, timeout?: number }} [given]

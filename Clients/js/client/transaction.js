@@ -38,12 +38,12 @@ export class Transaction {
    * Inserts an object.
    * @param {FetchRequest} entity
    * @param {Record<string, any>} [values] by name; a to-one relationship is an object; what is undefined is left out
-   * @param {any} [place] see `move`; left out: the last under the root, or under what `values` refer to. With `id`, or
-   *   `id` alone: one of `nest.reserveIDs`, which the object gets
+   * @param {any} [place] see `move`; left out: the last under the root, or under what `values` refer to. Or `id`, one
+   *   of `nest.reserveIDs`, which the object gets: alone, or together with a whole place
    * @returns {NewObject}
    */
   insert(entity, values = {}, place) {
-    if (!place || !('id' in place)) return this.result({ insert: this.inserted(entity, values, place) });
+    if (!('id' in Object(place))) return this.result({ insert: this.inserted(entity, values, place) });
     const { id, ...rest } = place;
     const inserted = this.inserted(entity, values, Object.keys(rest)[0] && rest);
     return this.result({ insertAs: { object: objectID(id), ...inserted } });
@@ -76,8 +76,8 @@ export class Transaction {
    * @param {any} object
    * @param {any} place `of`: the owner; `as`: the to-one relationship that leads to it, if the entity has several; and
    *   where: `last: true` (the default), `first: true`, `before: object`, `after: object`, `at: index`, or
-   *   `near: { left, right }`: the gap between two objects, as a person means it who drops one there. After `left` if
-   *   that is still in the list, else before `right` if that is, else last; each may be null
+   *   `near: { left, right }`: the gap where a user dropped an object, after `left` if it is still in the list, else
+   *   before `right`, else last; each may be null
    */
   move(entity, object, place) {
     const placement = this.placement(entity, place);
@@ -181,7 +181,7 @@ export class Transaction {
   /** @param {FetchRequest} entity @param {Record<string, any>} values @param {any} place */
   inserted(entity, values, place) {
     const description = this.description(entity);
-    const placements = place ? [this.placement(entity, place)] : [];
+    const placements = place != null ? [this.placement(entity, place)] : [];
     return { entity: description.number, values: this.assignments(entity, values), placements };
   }
 
@@ -213,8 +213,8 @@ export class Transaction {
   /** @param {any} place */
   place({ near, before, after, first, at, last, of, as, ...unknown }) {
     for (const name of Object.keys(unknown)) invalid(`a place has no '${name}'`);
-    if (near) {
-      const { left, right } = known('near', near, ['left', 'right']);
+    if (near != null) {
+      const { left, right } = known('near', typeof near === 'object' ? near : { near }, ['left', 'right']);
       return { near: {
         left: left == null ? null : this.reference(left), right: right == null ? null : this.reference(right),
       } };

@@ -50,6 +50,15 @@ class Steps(unittest.TestCase):
         self.assertEqual(move["placement"]["place"], ("near", {"left": None, "right": 6}))
         self.assertEqual(relate["place"], ("near", {"left": None, "right": None}))
 
+    def test_no_member_hides_a_relationship_with_the_name_of_a_word_of_the_library(self) -> None:
+        relationships = [
+            relationship(number, name, number + 10, True) for number, name in ((10, "kind"), (11, "check_kind"))
+        ] + [relationship(20, "one", 10, False), relationship(21, "other", 11, False)]
+        model = make_model(5, {"entities": [entity(1, "Thing", relationships=relationships)]})
+        things = nest.Entity(model, model.entity("Thing"))
+        self.assertEqual(things.kind(7).source, (7, 10))
+        self.assertEqual(things.check_kind(7).source, (7, 11))
+
     def test_what_is_no_id_is_refused(self) -> None:
         for wrong in (0, -1, True, "90", 2**53):
             with self.subTest(wrong), self.assertRaises(NestError) as caught:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import dis
+import inspect
 import json
 import keyword
 import pathlib
@@ -11,7 +13,9 @@ import re
 import shutil
 import subprocess
 import sys
+import types
 import unittest
+from collections.abc import Iterator
 
 import nest
 
@@ -21,6 +25,14 @@ from .server import MISSING, Server, until
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MODEL = ROOT.parents[1] / "Examples/phone-book/model.json"
 FIXTURE = ROOT.parents[1] / "Tests/Fixtures/Types/model.json"
+
+
+def generator_names(name: str) -> set[str]:
+    """A list of names in the source of nestc model generate python."""
+    source = (ROOT.parents[1] / "Sources/NestDocuments/Models/Types/PythonNames.swift").read_text()
+    found = re.search(rf"{name}: Set<String> = \[([^\]]*)\]", source)
+    assert found
+    return set(re.findall(r'"(\w+)"', found[1]))
 
 
 class Types(unittest.IsolatedAsyncioTestCase):
@@ -46,20 +58,32 @@ class Types(unittest.IsolatedAsyncioTestCase):
         self.assertIn("class", everything.Values.__annotations__)
 
     def test_no_member_hides_one_of_the_library(self) -> None:
-        source = (ROOT.parents[1] / "Sources/NestDocuments/Models/Types/PythonNames.swift").read_text()
-
-        def taken(name: str) -> set[str]:
-            found = re.search(rf"{name}: Set<String> = \[([^\]]*)\]", source)
-            assert found
-            return set(re.findall(r'"(\w+)"', found[1]))
-
         def members(*names: str) -> set[str]:
-            # typing adds this one, in some versions of Python.
-            return {name for name in names if not name.startswith("__")} - {"_is_protocol"}
+            # typing adds the last one, in some versions of Python.
+            return {name for name in (*names, "_is_protocol") if not name.startswith("__")}
 
-        self.assertEqual(taken("entityMembers"), members(*dir(nest.TypedEntity)))
-        self.assertLessEqual(members(*dir(nest.Typed), *nest.Typed.__annotations__), taken("rowMembers"))
-        self.assertEqual(set(keyword.kwlist), taken("keywords"))
+        self.assertEqual(generator_names("entityMembers"), members(*dir(nest.TypedEntity)))
+        self.assertLessEqual(members(*dir(nest.Typed), *nest.Typed.__annotations__), generator_names("rowMembers"))
+        self.assertEqual(set(keyword.kwlist), generator_names("keywords"))
+
+    def test_no_class_hides_a_name_that_methods_use(self) -> None:
+        def codes(kind: type) -> Iterator[types.CodeType]:
+            for member in vars(kind).values():
+                if isinstance(function := inspect.unwrap(member), types.FunctionType):
+                    # Those of the module `dataclasses` have its names.
+                    if function.__globals__ is not vars(dataclasses):
+                        yield function.__code__
+
+        used = {
+            step.argval
+            for code in codes(types_model.Date)
+            for step in dis.get_instructions(code)
+            if step.opname == "LOAD_GLOBAL"
+        }
+        parameters = {name for code in codes(types_model.DateEntity) for name in code.co_varnames}
+        self.assertIn("hash", used)
+        self.assertEqual(parameters, {"self", "object"})
+        self.assertLessEqual(used | parameters, generator_names("entityWords"))
 
     def test_relationships_and_names_that_python_or_the_library_has(self) -> None:
         self.assertEqual(types_model.init.of.__func__, nest.Typed.of.__func__)
@@ -87,7 +111,9 @@ class Types(unittest.IsolatedAsyncioTestCase):
         with nest.sync.connect(server.address) as client:
             read = ["Bo", "Dan", "Ida", "I Ida", "D Dan", "7", "Bo", "Dan", "7Phone", "Bo 1", "3", "3"]
             self.assertEqual(types_use.block(client), read)
-            user = client.fetch(client.entity(types_use.User))[0]
+            user = client.fetch(client.entity(name=types_use.User))[0]
+            with client.subscribe(client.entity(name="User").properties("name"), properties=()) as changes:
+                self.assertEqual(next(changes).rows[0].to_dict(), {"name": "Bo"})
             self.assertEqual(user, types_use.User(user.id, "Bo"))
             self.assertEqual(client.fetch(client.entity(types_use.User))[1:][0].name, "Dan")
 
@@ -137,7 +163,12 @@ class Types(unittest.IsolatedAsyncioTestCase):
                 await client.entity(Person)
             with self.assertRaisesRegex(nest.NestError, "no entity 'Everything'"):
                 await client.entity(types_model.Everything)
-            users = await client.entity(types_use.User)
+            for wrong in (nest.Row, nest.Typed, 7):
+                with self.assertRaisesRegex(nest.NestError, "give the name of an entity, or a class") as caught:
+                    await client.entity(wrong)  # type: ignore[call-overload]
+                self.assertEqual(caught.exception.name, "INVALID")
+            users = await client.entity(name=types_use.User)
+            self.assertEqual((await client.entity(name="User")).name, "User")
             with self.assertRaisesRegex(nest.NestError, "User is of User, not Phone"):
                 users.of(1, "phones", types_use.User)
 
@@ -179,8 +210,13 @@ class Types(unittest.IsolatedAsyncioTestCase):
                 (row,) = await client.fetch(request)
                 self.assertIsInstance(row, nest.Row)
                 self.assertEqual(types_use.User.of(row), types_use.User(row.id, "Ann"))
-            async with client.subscribe(users, properties=()) as changes:
-                self.assertIsInstance((await anext(changes)).rows[0], nest.Row)
+            async with client.subscribe(users, properties=["name"]) as changes:
+                self.assertEqual((await anext(changes)).rows[0]["name"], "Ann")
+            for none in ((), None):
+                async with client.subscribe(users, properties=none) as changes:
+                    self.assertEqual((await anext(changes)).rows[0].name, "Ann")
+                async with client.subscribe(users.properties("@entity"), properties=none) as changes:
+                    self.assertEqual((await anext(changes)).rows[0].to_dict(), {"@entity": "User"})
             (row,) = await client.fetch(users.properties("@entity"))
             with self.assertRaisesRegex(KeyError, "the rows have no 'name'"):
                 types_use.User.of(row)

@@ -77,6 +77,14 @@ def count(client: nest.sync.Client, request: nest.FetchRequest[Any]) -> int:
     return client.count(request)
 
 
+def same(client: nest.sync.Client, request: nest.FetchRequest[User]) -> nest.sync.Subscription[User]:
+    """Without properties, rows are those of the request. Not called."""
+    client.entity("User").insert(name="Ann", as_id=90)
+    client.entity("User").insert(name="Ann", as_id="90")  # type: ignore[arg-type]
+    client.subscribe(request, properties=["name"]).rows[0].name  # type: ignore
+    return client.subscribe(request, properties=None)
+
+
 def mistakes(client: nest.sync.Client, phone: Phone) -> None:
     """Not called."""
     users, phones = client.entity(User), client.entity(Phone)

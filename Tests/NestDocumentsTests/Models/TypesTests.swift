@@ -104,11 +104,13 @@ import Testing
                 }
         )
         let other = EntityDescription(number: 2, name: "UserEntity", attributes: [], relationships: [])
-        let text = PythonTypes.text(of: ManagedObjectModel(entities: [user, other]))
+        let object = EntityDescription(number: 3, name: "object", attributes: [], relationships: [])
+        let text = PythonTypes.text(of: ManagedObjectModel(entities: [user, other, object]))
         for line in [
             "class User(nest.Typed[\"UserEntity_\", UserName, UserKey]):",
             "class UserEntity(nest.Typed[\"UserEntityEntity\", UserEntityName, UserEntityKey]):",
             "class UserEntity_(nest.TypedEntity[User, UserValues], rows=User):",
+            "class object_(nest.Typed[\"object_Entity\", object_Name, object_Key]):",
             "    UserValues_: int", "    None_: int", "    of_: int", "    cls: int",
             "            UserValues: int = ...,", "            of: int = ...,",
             "    def insert_(self, object: int | nest.HasID) -> nest.FetchRequest[User]:",

@@ -45,6 +45,11 @@ test('mistakes with reserved ids and gaps are refused before anything is sent', 
     (tx) => tx.insert(items, {}, { id: 90, first: true }), (tx) => tx.findOrCreate(items, {}, {}, { id: 90, of: 1 }),
     (tx) => tx.move(items, 5, { of: 1, id: 90 }), (tx) => tx.move(items, 5, { of: 1, near: [6, 7] }),
     (tx) => tx.move(items, 5, { of: 1, near: { before: 6 } }), (tx) => tx.move(items, 5, { of: 1, near: { left: 0 } }),
+    // What is no object must not become a place at the end.
+    ...[7, 0, true, false, 'x', ''].flatMap((wrong) => [
+      (tx) => tx.move(items, 5, { of: 1, near: wrong }), (tx) => tx.relate(items, 7, 'constructor', 5, { near: wrong }),
+      (tx) => tx.insert(items, {}, wrong), (tx) => tx.findOrCreate(items, {}, {}, wrong),
+    ]),
   ];
   for (const step of steps) await assert.rejects(nest.transaction('', step), { code: 'INVALID' }, String(step));
   for (const count of [0, -1, 1.5, NaN, '3', 3n, undefined]) {

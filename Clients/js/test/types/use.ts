@@ -32,7 +32,14 @@ export function mistakes(): void {
     tx.insert(users, { name: 'Ann' }, { id: '90' });
     // @ts-expect-error: a gap has names
     tx.insert(users, { name: 'Ann' }, { of: 1, near: [1, 2] });
-    // Not a mistake.
+    // @ts-expect-error: a place has an owner
+    tx.insert(users, { name: 'Ann' }, { id: 90, first: true });
+    // @ts-expect-error: a place has an owner
+    tx.insert(users, { name: 'Ann' }, { id: 90, near: { left: null, right: 2 } });
+    // @ts-expect-error: a place has an owner
+    tx.insert(users, { name: 'Ann' }, { id: 90, as: 'owner' });
+    // Not mistakes.
+    tx.insert(users, { name: 'Ann' }, { id: 90, of: 1, first: true });
     void nest.reserveIDs(1).then(([id]) => tx.insert(users, { name: 'Ann' }, { id, of: 1, near: { left: null, right: 2 } }));
     tx.insert(users, { name: 'Ann' }, { id: 90 });
   });

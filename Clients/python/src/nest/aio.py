@@ -202,15 +202,16 @@ class Client:
         return self._read_model() or model
 
     @overload
-    async def entity(self, entity: str) -> Entity: ...
+    async def entity(self, name: str) -> Entity: ...
     @overload
-    async def entity(self, entity: type[Typed[E, Any, Any]]) -> E: ...
-    async def entity(self, entity: str | type[Typed[Any, Any, Any]]) -> Any:
+    async def entity(self, name: type[Typed[E, Any, Any]]) -> E: ...
+    async def entity(self, name: str | type[Typed[Any, Any, Any]]) -> Any:
         """The request for all objects of an entity, which also makes the steps that write them.
 
-        By its name, or by a class of `nestc model generate python`, whose objects the rows are then.
+        By its name, or by a class of `nestc model generate python`, whose objects the rows are then: UNKNOWN_ENTITY or
+        UNKNOWN_PROPERTY if the server's model has no entity of its name, or lacks one of its `columns`.
         """
-        return find_entity(await self.model(), entity)
+        return find_entity(await self.model(), name)
 
     # Reads
 
@@ -239,7 +240,9 @@ class Client:
         return make_object(fields, model)
 
     @overload
-    def subscribe(self, request: FetchRequest[R], *, window: range | None = None) -> Subscription[R]: ...
+    def subscribe(
+        self, request: FetchRequest[R], *, properties: None = None, window: range | None = None
+    ) -> Subscription[R]: ...
     @overload
     def subscribe(
         self, request: FetchRequest[Any], *, properties: Sequence[str], window: range | None = None
@@ -247,8 +250,12 @@ class Client:
     def subscribe(
         self, request: FetchRequest[Any], *, properties: Sequence[str] | None = None, window: range | None = None
     ) -> Subscription[Any]:
-        """Follows a request: an iterator of changes, which begins with a Snapshot."""
-        if properties is not None:
+        """Follows a request: an iterator of changes, which begins with a Snapshot.
+
+        `properties`: the values to send, as of `request.properties`; empty or None: as the request has, with its
+        rows. For a request with types, give mypy None, because it cannot see that a sequence is empty.
+        """
+        if properties:
             request = request.properties(*properties)
         if window is not None:
             if window.step != 1:
@@ -306,8 +313,12 @@ class Client:
     async def reserve_ids(self, count: int) -> range:
         """Reserves ids for objects that a program shows before the server has inserted them, durable on return.
 
-        `entity.insert(…, as_id=id)` uses one. They belong to the session, and no other object ever gets them, whether
-        they are used or not. `count`: 1 to 65,536.
+        `entity.insert(…, as_id=id)` uses one; an id that is not reserved, or was used, is INVALID. They belong to the
+        session, and no other object ever gets them, whether they are used or not. A session keeps its newest 1,048,576
+        unused ids, in at most 100 pieces; older ones are lost. Used in ascending order, they are few pieces. Under
+        another history id, which a restored store has, do not use ids that were reserved before.
+
+        `count`: 1 to 65,536. Each call is a commit: ask for many at once.
         """
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             most = limits.RESERVED_IDS_PER_REQUEST_MAX

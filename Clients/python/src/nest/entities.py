@@ -51,7 +51,8 @@ class TypedEntity(FetchRequest[R_co], Generic[R_co, V]):
         """Makes an object with these values, under an owner: the last one of its list, or at a place.
 
         `via` names the to-one relationship to the owner, if there are several. `as_id`: one of `client.reserve_ids`,
-        which the object gets. Properties with the name of a parameter go into the mapping.
+        which the object gets; INVALID if the session has not reserved it, or it was used. Properties with the name of
+        a parameter go into the mapping.
         """
         entity = self.description
         made = assignments(entity, {**(values or {}), **named})
@@ -187,6 +188,7 @@ class Entity(TypedEntity[Row, Mapping[str, Any]]):
             under: Any = None,
             place: Place | None = None,
             via: str | None = None,
+            as_id: int | None = None,
             **named: Any,
         ) -> Step: ...
 
@@ -197,8 +199,14 @@ def find_entity(model: Model, entity: str | type[Typed[Any, Any, Any]]) -> Typed
     """The entity of a name, or of a generated class."""
     if isinstance(entity, str):
         return Entity(model, model.entity(entity))
-    found = entity.__nest_entity__(model, model.entity(entity.entity), entity)
-    found.check_kind()
+    made = getattr(entity, "__nest_entity__", None)
+    if made is None:
+        raise NestError(
+            "INVALID",
+            "give the name of an entity, or a class of a module that nestc model generate python has written (again)",
+        )
+    found: TypedEntity[Any, Any] = made(model, model.entity(entity.entity), entity)
+    found._check_kind()
     return found
 
 

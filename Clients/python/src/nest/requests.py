@@ -114,12 +114,12 @@ class FetchRequest(Generic[R_co]):
     """Which objects, in which order, in which sections, with which values, and which rows of the result.
 
     The texts are those of the query language (docs/query-language.md); the server reads predicates. Rows are objects
-    of `kind`, a generated class, or a Row if there is none.
+    of a generated class, or a Row if there is none.
     """
 
     model: Model = field(repr=False)
     description: EntityDescription = field(repr=False)
-    kind: type[Typed[Any, Any, Any]] | None = None
+    _kind: type[Typed[Any, Any, Any]] | None = None
     source: tuple[int, int] | None = None
     predicates: tuple[str, ...] = ()
     sort_keys: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class FetchRequest(Generic[R_co]):
     anchor: tuple[int, int, int] | None = None
 
     def __repr__(self) -> str:
-        names = [name for name in self.__dataclass_fields__ if name not in ("model", "description", "kind")]
+        names = [name for name in self.__dataclass_fields__ if name not in ("model", "description", "_kind")]
         parts = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name)]
         return f"<{' '.join((self.description.name, *parts))}>"
 
@@ -148,7 +148,7 @@ class FetchRequest(Generic[R_co]):
 
         Each row is a Row, also in a request of a generated class.
         """
-        request: FetchRequest[Row] = self._with(names=names, kind=None)
+        request: FetchRequest[Row] = self._with(names=names, _kind=None)
         request.lower()
         return request
 
@@ -185,15 +185,15 @@ class FetchRequest(Generic[R_co]):
         destination = self.model.by_number[relationship.destination]
         source = (object_id(object), relationship.number)
         request: FetchRequest[Any] = FetchRequest(self.model, destination, kind, source=source)
-        request.check_kind()
+        request._check_kind()
         return request
 
-    def check_kind(self) -> None:
+    def _check_kind(self) -> None:
         """Refuses a generated class that does not fit the server's model."""
-        if self.kind is None:
+        if self._kind is None:
             return
-        if self.kind.entity != self.description.name:
-            raise NestError("INVALID", f"{self.kind.__name__} is of {self.kind.entity}, not {self.description.name}")
+        if self._kind.entity != self.description.name:
+            raise NestError("INVALID", f"{self._kind.__name__} is of {self._kind.entity}, not {self.description.name}")
         self.lower()
 
     def stored_names(self) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ class FetchRequest(Generic[R_co]):
         model, entity = self.model, self.description
         columns: list[Fields] = []
         values: dict[int, tuple[str, str | None]] = {}
-        for name in dict.fromkeys(self.names or (self.kind and self.kind.columns) or self.stored_names()):
+        for name in dict.fromkeys(self.names or (self._kind and self._kind.columns) or self.stored_names()):
             property = entity.properties.get(name)
             if name == ENTITY:
                 values[ENTITY_PROPERTY] = (name, None)
@@ -222,7 +222,7 @@ class FetchRequest(Generic[R_co]):
         projection = tuple(sorted(values))
         names = tuple(values[number][0] for number in projection)
         types = tuple(values[number][1] for number in projection)
-        shape = Shape(names, types, {name: slot for slot, name in enumerate(names)}, model, self.kind)
+        shape = Shape(names, types, {name: slot for slot, name in enumerate(names)}, model, self._kind)
         section: Fields | None = (
             None
             if self.section_key is None

@@ -128,12 +128,12 @@ class Client:
         return self._run(self._client.model())
 
     @overload
-    def entity(self, entity: str) -> Entity: ...
+    def entity(self, name: str) -> Entity: ...
     @overload
-    def entity(self, entity: type[Typed[E, Any, Any]]) -> E: ...
-    def entity(self, entity: str | type[Typed[Any, Any, Any]]) -> Any:
+    def entity(self, name: type[Typed[E, Any, Any]]) -> E: ...
+    def entity(self, name: str | type[Typed[Any, Any, Any]]) -> Any:
         """The request for all objects of an entity, which also makes the steps that write them."""
-        return self._run(self._client.entity(entity))
+        return self._run(self._client.entity(name))
 
     def fetch(self, request: FetchRequest[R], *, at_least: int | Literal["newest"] = 0) -> Rows[R]:
         """The rows of a request."""
@@ -148,7 +148,9 @@ class Client:
         return self._run(self._client.object(object))
 
     @overload
-    def subscribe(self, request: FetchRequest[R], *, window: range | None = None) -> Subscription[R]: ...
+    def subscribe(
+        self, request: FetchRequest[R], *, properties: None = None, window: range | None = None
+    ) -> Subscription[R]: ...
     @overload
     def subscribe(
         self, request: FetchRequest[Any], *, properties: Sequence[str], window: range | None = None
@@ -157,7 +159,7 @@ class Client:
         self, request: FetchRequest[Any], *, properties: Sequence[str] | None = None, window: range | None = None
     ) -> Subscription[Any]:
         """Follows a request: an iterator of changes, which begins with a Snapshot."""
-        if properties is not None:
+        if properties:
             request = request.properties(*properties)
         return Subscription(self, self._client.subscribe(request, window=window))
 
@@ -178,7 +180,10 @@ class Client:
         return self._run(self._client.transaction(steps, name=name, expect=expect, coalescing=coalescing, key=key))
 
     def reserve_ids(self, count: int) -> range:
-        """Reserves ids of the session for `entity.insert(…, as_id=id)`. Durable on return."""
+        """Reserves ids of the session for `entity.insert(…, as_id=id)`, durable on return: see nest.aio.
+
+        `count`: 1 to 65,536. Each call is a commit: ask for many at once.
+        """
         return self._run(self._client.reserve_ids(count))
 
     def undo(

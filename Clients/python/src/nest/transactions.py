@@ -40,10 +40,10 @@ def at(index: int) -> Place:
 
 
 def near(left: Any = None, right: Any = None) -> Place:
-    """The gap between two objects, as a person means it who drops one there.
+    """The gap where a user dropped an object.
 
-    After `left` if that is still in the list, else before `right` if that is, else last. Unlike `before` and `after`,
-    it is not refused if one of them is gone.
+    After `left` if it is still in the list, else before `right`, else last. Unlike `before` and `after`, it is not
+    refused if one of them is gone.
     """
     return Place("near", (left, right))
 

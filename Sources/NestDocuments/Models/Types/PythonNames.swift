@@ -20,7 +20,7 @@ struct PythonNames {
     private let rows: Set<String>
 
     init(_ entities: [String]) {
-        let rows = Self.distinct(entities, taken: Self.words)
+        let rows = Self.distinct(entities, taken: Self.words.union(Self.entityWords))
         let taken = Self.words.union(rows.values)
         let companions = ["Entity", "Values", "Name", "Key"].map { ending in
             Self.distinct(rows.values.map { $0 + ending }.sorted(), taken: taken)
@@ -63,14 +63,16 @@ struct PythonNames {
     }
 
     /// Members that the data classes have anyway.
-    private static let rowMembers: Set<String> = ["Values", "_", "columns", "entity", "id", "of", "self"]
+    private static let rowMembers: Set<String> = [
+        "Values", "_", "_is_protocol", "columns", "entity", "id", "of", "self",
+    ]
 
     /// Members of `nest.TypedEntity`.
     private static let entityMembers: Set<String> = [
-        "_insert", "_to_many", "_update", "_with", "anchor", "around", "check_kind", "delete", "description",
-        "find_or_create", "insert", "kind", "lower", "model", "move", "name", "names", "of", "predicates",
-        "properties", "range", "relate", "section", "section_key", "set_related", "sort_keys", "sorted", "source",
-        "stored_names", "unrelate", "update", "where", "window",
+        "_check_kind", "_insert", "_is_protocol", "_kind", "_to_many", "_update", "_with", "anchor", "around",
+        "delete", "description", "find_or_create", "insert", "lower", "model", "move", "name", "names", "of",
+        "predicates", "properties", "range", "relate", "section", "section_key", "set_related", "sort_keys", "sorted",
+        "source", "stored_names", "unrelate", "update", "where", "window",
     ]
 
     /// Parameters of `insert` and `update`.
@@ -81,6 +83,10 @@ struct PythonNames {
         "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
         "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
     ]
+
+    /// Names that no class of the module may have: what the methods of data classes use, and parameters of generated
+    /// methods.
+    private static let entityWords: Set<String> = ["NotImplemented", "hash", "object", "self", "super", "type"]
 
     /// Keywords, and names that the module uses.
     private static let words = Self.keywords.union([
