@@ -6,8 +6,8 @@ import NestProtocol
 struct OwnRevisions {
     let connections: EngineConnections
 
-    /// Notifies the connections that wrote in a batch. A blocked connection is notified when it drains, unless its
-    /// client matches what it shows with its own requests: then before any later state.
+    /// Notifies the connections that wrote in a batch. A blocked connection is notified when it drains; one whose
+    /// requests are named, at once: before any state that has the write.
     func push(of writes: [WriteRequest], _ outcomes: [Commit.Outcome], _ effects: inout [EngineEffect]) {
         var own = Own()
         for index in writes.indices {

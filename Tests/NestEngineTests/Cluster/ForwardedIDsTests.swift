@@ -13,6 +13,7 @@ import Testing
 
     init() throws {
         self.fixture = try ReplicaFixture()
+        try self.follower.link.connect(to: self.leader)
     }
 
     private var leader: SimulatedNode { self.fixture.leader }
