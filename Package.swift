@@ -134,6 +134,8 @@ let package = Package(
         ),
 
         // Level 2: the deterministic core.
+        // What a client shows of writes that the server has not confirmed.
+        .target(name: "NestOverlay", dependencies: ["NestModel", "NestOrder"], swiftSettings: settings),
         .target(
             name: "NestEngine",
             dependencies: [
@@ -342,7 +344,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestEngineTests",
-            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestStore", "NestEngine", "NestTestSupport"],
+            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestStore", "NestEngine", "NestOverlay", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
