@@ -124,6 +124,14 @@ extension KnownObjects {
                 }
             }
         }
+        for shape in self.shown.shapes {
+            // No row need refer to the object whose relationship a view shows.
+            guard let source = shape?.request.source?.object, let relationship = shape?.relationship,
+                let inverse = self.model.inverse(of: relationship), !safe.contains(source), !self.isSeen(source),
+                reach.mayReach(inverse.destination)
+            else { continue }
+            _ = self.mayBeGone(source)
+        }
         for relationship in reach.relationships {
             self.note(relationship.number, of: relationship.destination)
             guard let inverse = self.model.inverse(of: relationship) else { continue }

@@ -198,26 +198,21 @@ extension KnownObjects {
         if let target, self.isGone(target) { throw PredictedRefusal() }
         if inverse.isToMany {
             if let target { try self.checkCycle(id, relationship, target) }
-            self.leave(inverse, id, unless: target)
+            self.leave(inverse, id, unlessOneOf: target.map { [$0] } ?? [])
             self.set(relationship.number, of: id, to: target.map { .reference($0) } ?? .null)
             guard let target else { return }
             let source = FetchSource(object: target, relationship: inverse.number)
             if !self.place(id, in: source, inverse, place) { throw PredictedRefusal() }
             return
         }
-        // One to one: whoever had either object loses it.
-        let others = self.all.filter { other in
-            other != id && other != target
-                && (self.value(inverse.number, of: other) == .reference(id)
-                    && self.isOf(other, relationship.destination)
-                    || target.map { self.value(relationship.number, of: other) == .reference($0) } ?? false
-                        && self.isOf(other, inverse.destination))
-        }
-        for other in others {
-            if self.value(inverse.number, of: other) == .reference(id), self.isOf(other, relationship.destination) {
+        // One to one: whoever had either object loses it. An object may have itself.
+        for other in self.all {
+            if other != target, self.value(inverse.number, of: other) == .reference(id),
+                self.isOf(other, relationship.destination)
+            {
                 self.set(inverse.number, of: other, to: .null)
             }
-            if let target, self.value(relationship.number, of: other) == .reference(target),
+            if let target, other != id, self.value(relationship.number, of: other) == .reference(target),
                 self.isOf(other, inverse.destination)
             {
                 self.set(relationship.number, of: other, to: .null)
@@ -238,11 +233,15 @@ extension KnownObjects {
         self.entity(of: id).map { self.model.isKind($0.number, of: kind) } ?? false
     }
 
-    /// Takes an object out of the lists of a relationship, except of one owner's, where it is moved.
-    private mutating func leave(_ relationship: RelationshipDescription, _ id: ObjectID, unless owner: ObjectID?) {
+    /// Takes an object out of the lists of a relationship, except of those owners.
+    private mutating func leave(
+        _ relationship: RelationshipDescription,
+        _ id: ObjectID,
+        unlessOneOf owners: Set<ObjectID>
+    ) {
         for view in self.sketches.keys {
             guard case .list(let source)? = self.shown.shapes[view]?.order,
-                source.relationship == relationship.number, source.object != owner,
+                source.relationship == relationship.number, !owners.contains(source.object),
                 self.shown.shapes[view]?.listRelationship(self.model) == relationship
             else { continue }
             self.sketches[view]?.remove(id)
@@ -303,7 +302,7 @@ extension KnownObjects {
         guard inverse.isToMany else {
             switch self.value(inverse.number, of: object) {
             case .reference(owner)?:
-                self.leave(relationship, object, unless: nil)
+                self.leave(relationship, object, unlessOneOf: [])
                 self.set(inverse.number, of: object, to: .null)
             case nil:
                 // Unrelated if it was there.
@@ -341,15 +340,19 @@ extension KnownObjects {
         let source = FetchSource(object: owner, relationship: relationship.number)
         let kept = Set(objects)
         if inverse.isToMany {
-            for object in self.all where !kept.contains(object) {
+            let paired = Set(self.pairs[source, default: [:]].keys)
+            for object in paired.union(self.all).sorted() where !kept.contains(object) {
                 guard self.isMember(object, of: source, relationship) != false,
-                    self.isOf(object, relationship.destination)
+                    paired.contains(object) || self.isOf(object, relationship.destination)
                 else { continue }
                 self.unrelate(owner, relationship, object)
             }
+            self.leave(inverse, owner, unlessOneOf: kept)
             for object in objects { try self.relate(owner, relationship, object, .last) }
             // Members that no view shows are gone.
             self.exact.insert(source)
+            self.note(relationship.number, of: inverse.destination)
+            self.note(inverse.number, of: relationship.destination)
         } else {
             for object in self.objects(referringTo: owner, by: inverse, of: relationship.destination)
             where !kept.contains(object) {

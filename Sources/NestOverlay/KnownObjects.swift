@@ -103,7 +103,9 @@ struct KnownObjects {
         guard let inverse = self.model.inverse(of: relationship) else { return nil }
         guard inverse.isToMany else { return self.value(inverse.number, of: id).map { $0 == .reference(source.object) } }
         if let known = self.pairs[source]?[id] { return known }
-        if self.exact.contains(source) || self.isFresh(id) || self.isFresh(source.object) { return false }
+        let back = FetchSource(object: id, relationship: inverse.number)
+        if self.exact.contains(source) || self.exact.contains(back) { return false }
+        if self.isFresh(id) || self.isFresh(source.object) { return false }
         for (index, shape) in self.shown.shapes.enumerated() {
             guard let shape, shape.request.source == source, shape.relationship == relationship else { continue }
             if self.shown.contains(id, in: index) { return true }

@@ -38,7 +38,13 @@ struct LaidView {
         let known = paths.known
         self.base = known.shown.views[index].state
         var touched = Set(known.changes.keys)
-        if let source = shape.request.source, let pairs = known.pairs[source] { touched.formUnion(pairs.keys) }
+        if let source = shape.request.source, let relationship = shape.relationship {
+            touched.formUnion(known.pairs[source, default: [:]].keys)
+            if known.exact.contains(source) || known.isGone(source.object) {
+                touched.formUnion(self.base.sections.flatMap { $0.rows.map(\.id) })
+            }
+            touched.formUnion(known.exact.filter { $0.relationship == relationship.inverse }.map(\.object))
+        }
         self.touched = touched
         self.affectedColumns = Set(
             shape.request.columns.indices.filter { paths.isAffected(shape.request.columns[$0], from: shape.entity) }
@@ -62,7 +68,7 @@ struct LaidView {
             if self.known.changes[source.object]?.mayBeGone == true { doubts += 1 }
         }
         if self.shape.request.outline != nil, !self.touched.isEmpty { doubts += 1 }
-        for comparison in self.shape.predicate.comparisons where !comparison.path.isOwn || comparison.needsServer {
+        for comparison in self.shape.predicate.comparisons where !comparison.isOwn {
             let isAffected =
                 comparison.operator == .inSubtree
                 ? !self.known.changedProperties.isEmpty
@@ -415,6 +421,6 @@ extension PropertyPath {
 }
 
 extension Comparison {
-    /// Whether only the server can evaluate it, from more than the object.
-    var needsServer: Bool { self.operator == .inSubtree }
+    /// Whether it reads only the object itself.
+    var isOwn: Bool { self.quantifier == .one && self.operator != .inSubtree && self.path.isOwn }
 }

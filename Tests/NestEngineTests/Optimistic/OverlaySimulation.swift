@@ -21,6 +21,8 @@ final class OverlaySimulation {
     private var reserved: [ObjectID] = []
     private var now: Int64 = 1_000_000
     private var step = 0
+    /// Called with each overlay that was compared.
+    var onLaid: ((OverlayCase) -> Void)?
     /// What was compared.
     private(set) var counts: [String: Int] = [:]
 
@@ -87,8 +89,10 @@ final class OverlaySimulation {
         let watched = self.views()
         guard !watched.isEmpty else { return }
         var transactions: [[Mutation]] = []
-        for _ in 0...self.random.below(3) { transactions.append(try self.transaction()) }
         let views = watched.map(\.view)
+        let shown = Set(views.flatMap { $0.state.sections.flatMap { $0.rows.map(\.id) } })
+            .union(watched.compactMap { $0.request.source?.object })
+        for _ in 0...self.random.below(3) { transactions.append(try self.transaction(on: shown)) }
         let whole = self.laid(over: views, transactions)
         var accepted: [[Mutation]] = []
         for (index, mutations) in transactions.enumerated() {
@@ -101,6 +105,7 @@ final class OverlaySimulation {
         }
         self.counts["accepted", default: 0] += accepted.count
         let laid = self.laid(over: views, accepted)
+        self.onLaid?(OverlayCase(model: self.model, views: views, transactions: accepted, now: self.now, laid: laid))
         let after = self.scene.naive
         for (each, view) in zip(watched, laid.views) {
             let expected = after.sections(each.asked, each.request.projection)
@@ -108,7 +113,7 @@ final class OverlaySimulation {
             let faults = check.faults
             if let fault = faults.first {
                 Issue.record(
-                    "\(self.what): \(fault) in \(each.asked.text(in: self.model)) after \(accepted.map { $0.map(\.brief) })"
+                    "\(self.what): \(fault) in \(self.text(each.asked)) after \(accepted.map { $0.map(\.brief) })"
                 )
             }
             self.count(check, view)
@@ -133,6 +138,13 @@ final class OverlaySimulation {
         }
     }
 
+    private func text(_ request: ObjectFetchRequest) -> String {
+        let entity = self.model.entity(request.entity)!
+        let predicate = request.predicate.nodes.isEmpty ? "" : " where \(request.predicate.text(of: entity, in: self.model))"
+        let sort = request.sort.map { "\($0.key)".prefix(80) }
+        return "\(entity.name) \(request.source.map { "\($0)" } ?? "")\(predicate) by \(sort) \(request.section.map { "\($0)" } ?? "") \(request.window.map { "\($0)" } ?? "")"
+    }
+
     private func laid(over views: [OverlayView], _ transactions: [[Mutation]]) -> Overlaid {
         Overlay.laid(over: views, transactions, in: self.model, now: self.now)
     }
@@ -151,7 +163,7 @@ final class OverlaySimulation {
 
     private func views() -> [Watched] {
         var watched: [Watched] = []
-        for _ in 0..<1 + self.random.below(5) {
+        for _ in 0..<2 + self.random.below(6) {
             guard var asked = self.random.request(self.scene) else { continue }
             asked.totals = []
             let order = self.scene.naive.order(asked)
@@ -180,8 +192,14 @@ final class OverlaySimulation {
     }
 
     /// Returns a random transaction whose inserts have reserved ids, mostly, and whose places are near others.
-    private func transaction() throws -> [Mutation] {
+    private func transaction(on shown: Set<ObjectID>) throws -> [Mutation] {
         var mutations = self.random.transaction(self.scene)
+        // Mostly of objects that the views show.
+        for _ in 0..<20 where !self.random.oneIn(20) {
+            let named = mutations.flatMap(\.references).filter { $0.rawValue > 0 }.map { ObjectID($0.rawValue) }
+            if !mutations.isEmpty, shown.isSuperset(of: named) { break }
+            mutations = self.random.transaction(self.scene)
+        }
         for index in mutations.indices {
             switch mutations[index] {
             case .insert(let entity, let values, let placements) where !self.random.oneIn(8):
@@ -292,6 +310,9 @@ struct PredictionCheck {
     }
 
     private static func brief(_ rows: [Flat]) -> String {
-        rows.map { "\($0.section.brief):\($0.row.id)\($0.row.values.map(\.brief))" }.joined(separator: " ")
+        rows.map { flat in
+            let values = flat.row.values.map { String("\($0)".prefix(30)) }.joined(separator: ", ")
+            return "\(flat.section): \(flat.row.id)(\(values))"
+        }.joined(separator: "; ")
     }
 }

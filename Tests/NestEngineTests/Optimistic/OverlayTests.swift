@@ -11,6 +11,17 @@ import Testing
             try simulation.run(steps: Seeds.steps(60))
             counts.merge(simulation.counts) { $0 + $1 }
         }
+        // Makes sure that the histories cover these cases.
+        let minima = [
+            "accepted": 3_000, "decided": 250, "decided sections": 40, "decided windows": 80,
+            "decided with other rows": 100, "idempotent": 700,
+        ]
+        for (name, least) in minima where Seeds.isUsual { #expect(counts[name, default: 0] > least, "\(counts)") }
         print("overlay: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))")
+    }
+
+    /// The same in other languages.
+    @Test func theVectorsHold() throws {
+        if let difference = try OverlayVectors.file().difference() { Issue.record("\(difference)") }
     }
 }
