@@ -24,4 +24,14 @@ import Testing
     @Test func theVectorsHold() throws {
         if let difference = try OverlayVectors.file().difference() { Issue.record("\(difference)") }
     }
+
+    @Test func everybodyShowsTheServersStateInTheEnd() throws {
+        var counts: [String: Int] = [:]
+        for seed in Seeds.range(0..<30) {
+            let simulation = try OptimisticSimulation(seed: seed)
+            try simulation.run(steps: Seeds.steps(120))
+            counts.merge(simulation.counts) { $0 + $1 }
+        }
+        print("optimistic: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))")
+    }
 }

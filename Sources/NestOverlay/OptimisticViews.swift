@@ -1,0 +1,75 @@
+import NestModel
+
+/// The views of one client with its pending writes laid over them. It says what to show, when everything that was
+/// received together has been taken.
+package struct OptimisticViews: Sendable {
+    package struct ID: Hashable, Comparable, Sendable {
+        package let rawValue: UInt64
+
+        package init(_ rawValue: UInt64) {
+            self.rawValue = rawValue
+        }
+
+        package static func < (a: ID, b: ID) -> Bool { a.rawValue < b.rawValue }
+    }
+
+    private struct Held: Sendable {
+        var view: OverlayView
+        var shown: OverlaidView?
+        /// Whether the view waits for nothing: it has a connection, and is not paused.
+        var isFollowing = true
+    }
+
+    package let model: ManagedObjectModel
+    package var pending = PendingWrites()
+    private var views: [ID: Held] = [:]
+
+    package init(model: ManagedObjectModel) {
+        self.model = model
+    }
+
+    // MARK: What arrives
+
+    /// Takes the server's state of a view.
+    package mutating func took(_ id: ID, _ view: OverlayView) {
+        self.views[id, default: Held(view: view)].view = view
+        self.views[id]?.isFollowing = true
+    }
+
+    /// A view is paused, or waits for a snapshot. Writes do not wait for it.
+    package mutating func stopped(_ id: ID) { self.views[id]?.isFollowing = false }
+
+    package mutating func removed(_ id: ID) { self.views[id] = nil }
+
+    /// Forgets all states. The store has another history.
+    package mutating func historyChanged() -> [PendingWrites.ID] {
+        self.views = [:]
+        return self.pending.historyChanged()
+    }
+
+    // MARK: What is shown
+
+    /// Returns the views that are shown differently now, in the order of their ids, and the writes that are settled. While
+    /// the changes of an own write are arriving, nothing is shown: it goes from the pending ones and comes with the
+    /// server's state at once, in all views.
+    package mutating func publish(now: Int64) -> (shown: [(id: ID, view: OverlaidView)], settled: [PendingWrites.ID]) {
+        guard !self.pending.isArriving else { return ([], []) }
+        var shown: [(id: ID, view: OverlaidView)] = []
+        let byRevision = Dictionary(grouping: self.views.keys) { self.views[$0]?.view.state.revision ?? Revision(0) }
+        for (revision, ids) in byRevision.sorted(by: { $0.key < $1.key }) {
+            let ids = ids.sorted()
+            let laid = Overlay.laid(
+                over: ids.compactMap { self.views[$0]?.view },
+                self.pending.laid(at: revision).map(\.mutations),
+                in: self.model,
+                now: now
+            )
+            for (id, view) in zip(ids, laid.views) where self.views[id]?.shown != view {
+                self.views[id]?.shown = view
+                shown.append((id, view))
+            }
+        }
+        let following = self.views.values.filter(\.isFollowing).map(\.view.state.revision)
+        return (shown.sorted { $0.id < $1.id }, self.pending.settle(at: following.min()))
+    }
+}

@@ -1,0 +1,180 @@
+import NestModel
+
+/// The writes of one client that are not settled, in the order in which the client made them.
+///
+///     queued ──sent──▶ sent ──OWN or RECEIPT──▶ committed(r) ──all views at r──▶ settled
+///       ▲               │ ├──RECEIPT, unchanged────────────────────────────────▶ settled
+///       │               │ └──ERROR, not to be repeated──▶ refused
+///       │               └──link lost──▶ doubtful ──sent again──▶ sent
+///       └──ERROR, to be repeated──┘       queued, doubtful ──another history──▶ parked
+///
+/// A write is laid over a view until the view's state has it. It decides nothing about when to send, and uses no clock.
+package struct PendingWrites: Sendable {
+    /// Identifies a write of this client.
+    package struct ID: Hashable, Comparable, Sendable {
+        package let rawValue: UInt64
+
+        package init(_ rawValue: UInt64) {
+            self.rawValue = rawValue
+        }
+
+        package static func < (a: ID, b: ID) -> Bool { a.rawValue < b.rawValue }
+    }
+
+    package enum State: Hashable, Sendable {
+        case queued
+        /// Under way, on this connection, as the request with this id.
+        case sent(request: UInt32)
+        /// The connection was lost before the answer.
+        case doubtful
+        /// The server has it since this revision. Not every view has reached the revision.
+        case committed(Revision)
+        /// The store has another history now. Object ids may mean other objects, so it is neither shown nor sent.
+        case parked
+    }
+
+    package struct Write: Sendable {
+        package let id: ID
+        package let mutations: [Mutation]
+        package fileprivate(set) var state = State.queued
+        /// Whether the client has asked to undo it. It is then not shown any more.
+        package fileprivate(set) var isRetracted = false
+    }
+
+    /// The writes that are not settled, oldest first.
+    package private(set) var writes: [Write] = []
+    private var nextID: UInt64 = 1
+    /// Revisions of own writes that OWN has named, and whose changes have not arrived completely.
+    private var open: Set<Revision> = []
+
+    package init() {}
+
+    package subscript(id: ID) -> Write? { self.writes.first { $0.id == id } }
+
+    /// Whether the changes of an own write are arriving: some views have it, and others do not yet.
+    package var isArriving: Bool { !self.open.isEmpty }
+
+    // MARK: The client
+
+    package mutating func add(_ mutations: [Mutation]) -> ID {
+        defer { self.nextID += 1 }
+        let id = ID(self.nextID)
+        self.writes.append(Write(id: id, mutations: mutations))
+        return id
+    }
+
+    /// Forgets a write that was not sent. Returns it, or `nil` if it was.
+    package mutating func withdraw(_ id: ID) -> Write? {
+        guard let index = self.index(id), self.writes[index].state == .queued else { return nil }
+        return self.writes.remove(at: index)
+    }
+
+    /// Shows a write no more, because the client undoes it.
+    package mutating func retract(_ id: ID) {
+        if let index = self.index(id) { self.writes[index].isRetracted = true }
+    }
+
+    /// Removes a parked write.
+    package mutating func discard(_ id: ID) {
+        if let index = self.index(id), self.writes[index].state == .parked { self.writes.remove(at: index) }
+    }
+
+    // MARK: The connection
+
+    package mutating func sent(_ id: ID, request: UInt32) {
+        guard let index = self.index(id) else { return }
+        switch self.writes[index].state {
+        case .queued, .doubtful, .sent: self.writes[index].state = .sent(request: request)
+        case .committed, .parked: break
+        }
+    }
+
+    /// OWN: a revision that the views reach next is that of a request.
+    package mutating func named(_ request: UInt32, _ revision: Revision) {
+        guard let index = self.writes.firstIndex(where: { $0.state == .sent(request: request) }) else { return }
+        self.writes[index].state = .committed(revision)
+        self.open.insert(revision)
+    }
+
+    /// PROGRESS: all changes up to a revision have arrived.
+    package mutating func progressed(to revision: Revision) {
+        self.open = self.open.filter { $0 > revision }
+    }
+
+    /// RECEIPT. Returns whether the write is settled, because it changed nothing.
+    @discardableResult package mutating func answered(_ id: ID, revision: Revision, isChanged: Bool) -> Bool {
+        guard let index = self.index(id) else { return false }
+        self.open.remove(revision)
+        guard isChanged else {
+            self.writes.remove(at: index)
+            return true
+        }
+        self.writes[index].state = .committed(revision)
+        return false
+    }
+
+    /// ERROR that says that a repetition cannot help. Returns the write, which goes.
+    package mutating func refused(_ id: ID) -> Write? {
+        self.index(id).map { self.writes.remove(at: $0) }
+    }
+
+    /// The write waits to be sent again on the same connection.
+    package mutating func requeue(_ id: ID) {
+        guard let index = self.index(id), case .sent = self.writes[index].state else { return }
+        self.writes[index].state = .queued
+    }
+
+    package mutating func connectionLost() {
+        self.open = []
+        for index in self.writes.indices {
+            if case .sent = self.writes[index].state { self.writes[index].state = .doubtful }
+        }
+    }
+
+    /// The store has another history. Returns the writes that are parked for it.
+    package mutating func historyChanged() -> [ID] {
+        self.open = []
+        var parked: [ID] = []
+        for index in self.writes.indices {
+            switch self.writes[index].state {
+            case .queued, .sent, .doubtful:
+                self.writes[index].state = .parked
+                parked.append(self.writes[index].id)
+            case .committed, .parked: break
+            }
+        }
+        // What the old history had is in no view any more.
+        self.writes.removeAll { if case .committed = $0.state { true } else { false } }
+        return parked
+    }
+
+    // MARK: The views
+
+    /// Returns the writes to lay over a view at a revision.
+    package func laid(at revision: Revision) -> [Write] {
+        self.writes.filter { write in
+            guard !write.isRetracted else { return false }
+            switch write.state {
+            case .queued, .sent, .doubtful: return true
+            case .committed(let committed): return revision < committed
+            case .parked: return false
+            }
+        }
+    }
+
+    /// Settles the writes that all views have. `revision`: the lowest of the views; `nil`: there are none. Returns the
+    /// settled writes.
+    package mutating func settle(at revision: Revision?) -> [ID] {
+        var settled: [ID] = []
+        self.writes.removeAll { write in
+            guard case .committed(let committed) = write.state, revision.map({ $0 >= committed }) ?? true else {
+                return false
+            }
+            settled.append(write.id)
+            return true
+        }
+        return settled
+    }
+
+    private func index(_ id: ID) -> Int? { self.writes.firstIndex { $0.id == id } }
+}

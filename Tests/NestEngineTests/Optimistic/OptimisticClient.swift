@@ -1,0 +1,186 @@
+import NestEngine
+import NestModel
+import NestOverlay
+import NestProtocol
+import NestTestSupport
+import Testing
+
+/// A client that shows its writes before they are confirmed, without a socket. It checks every state that it shows.
+final class OptimisticClient {
+    let client: SimulatedClient
+    private let model: ManagedObjectModel
+    private(set) var views: OptimisticViews
+    private var numbers: [ObjectFetchRequest: OptimisticViews.ID] = [:]
+    /// Unsent and unanswered writes, with their keys.
+    private var keys: [PendingWrites.ID: Identifier128] = [:]
+    private var requests: [UInt32: PendingWrites.ID] = [:]
+    /// The server's states.
+    private var bases: [OptimisticViews.ID: SectionedSnapshot] = [:]
+    private var lastNumber: UInt64 = 0
+    private(set) var shown: [OptimisticViews.ID: OverlaidView] = [:]
+    /// The revisions of own writes.
+    private var own: Set<Revision> = []
+    /// Whether something besides confirmations has happened since the last publish: flicker is then no fault.
+    private var isDisturbed = true
+    private(set) var counts: [String: Int] = [:]
+    let now: Int64
+
+    init(_ client: SimulatedClient, _ model: ManagedObjectModel, now: Int64) {
+        self.client = client
+        self.model = model
+        self.views = OptimisticViews(model: model)
+        self.now = now
+        client.namesOwnRequests = true
+    }
+
+    var waiting: [PendingWrites.Write] {
+        self.views.pending.writes.filter { $0.state == .queued || $0.state == .doubtful }
+    }
+
+    private func newNumber() -> OptimisticViews.ID {
+        self.lastNumber += 1
+        return OptimisticViews.ID(self.lastNumber)
+    }
+
+    func number(of request: ObjectFetchRequest) -> OptimisticViews.ID { self.numbers[request] ?? .init(0) }
+
+    /// The objects that it shows.
+    var objects: Set<ObjectID> {
+        Set(self.shown.values.flatMap { $0.state.sections.flatMap { $0.rows.map(\.id) } })
+            .union(self.numbers.keys.compactMap { $0.source?.object })
+    }
+
+    // MARK: Writing
+
+    /// Makes a write, which is shown at once.
+    func write(_ mutations: [Mutation], key: Identifier128, _ what: String) {
+        let id = self.views.pending.add(mutations)
+        self.keys[id] = key
+        self.isDisturbed = true
+        self.publish(what)
+    }
+
+    /// Sends the oldest waiting writes: first those whose answer was lost.
+    func send(_ count: Int) -> [EngineInput] {
+        self.waiting.prefix(count).map { write in
+            let transaction = WriteTransaction(key: self.keys[write.id], mutations: write.mutations)
+            let (request, input) = self.client.request(.transaction(transaction))
+            self.views.pending.sent(write.id, request: request)
+            self.requests[request] = write.id
+            return input
+        }
+    }
+
+    // MARK: Receiving
+
+    func take(_ effect: EngineEffect, _ what: String) throws {
+        let known = Set(self.client.replies.keys)
+        try self.client.take(effect, what)
+        switch effect {
+        case .own(let message, let to) where to == self.client.connection:
+            for write in message.writes {
+                self.own.insert(write.revision)
+                self.views.pending.named(write.requestID, write.revision)
+            }
+        case .progress(let revision, let to) where to.contains(self.client.connection):
+            self.views.pending.progressed(to: revision)
+            self.publish(what)
+        case .reply(let connection, let request, let reply)
+        where connection == self.client.connection && !known.contains(request):
+            self.answered(request, reply)
+            self.publish(what)
+        default: break
+        }
+    }
+
+    private func answered(_ request: UInt32, _ reply: EngineReply) {
+        guard let id = self.requests.removeValue(forKey: request) else { return }
+        switch reply {
+        case .receipt(let receipt):
+            if receipt.isReplayed { self.counts["replayed", default: 0] += 1 }
+            self.own.insert(receipt.revision)
+            self.views.pending.answered(id, revision: receipt.revision, isChanged: receipt.isChanged)
+            self.counts["confirmed", default: 0] += 1
+            // What changes nothing goes without a revision.
+            if !receipt.isChanged { self.isDisturbed = true }
+        case .failure(let error):
+            self.isDisturbed = true
+            if error.code.retry == .never {
+                _ = self.views.pending.refused(id)
+                self.counts["refused", default: 0] += 1
+            } else {
+                self.views.pending.requeue(id)
+            }
+        default: Issue.record("an answer to a write: \(reply)")
+        }
+    }
+
+    func connectionLost() {
+        self.requests = [:]
+        self.views.pending.connectionLost()
+        // Whether the writes were made shows only later.
+        self.isDisturbed = true
+    }
+
+    // MARK: Showing
+
+    /// Shows what there is to show, and checks the laws.
+    func publish(_ what: String) {
+        for (request, subscription) in self.client.subscriptions {
+            guard let state = subscription.state else {
+                if let id = self.numbers[request] { self.views.stopped(id) }
+                continue
+            }
+            let id = self.numbers[request] ?? self.newNumber()
+            if self.numbers[request] == nil { self.isDisturbed = true }
+            self.numbers[request] = id
+            self.views.took(id, OverlayView(request: request, state: state))
+            self.bases[id] = state
+        }
+        for (request, id) in self.numbers where self.client.subscriptions[request] == nil {
+            self.views.removed(id)
+            self.shown[id] = nil
+            self.numbers[request] = nil
+            self.isDisturbed = true
+        }
+        guard !self.views.pending.isArriving else {
+            self.counts["held", default: 0] += 1
+            return
+        }
+        for (id, view) in self.views.publish(now: self.now).shown {
+            self.check(id, view, what)
+            self.shown[id] = view
+        }
+        self.isDisturbed = false
+        self.counts["publishes", default: 0] += 1
+    }
+
+    private func check(_ id: OptimisticViews.ID, _ view: OverlaidView, _ what: String) {
+        let request = self.numbers.first { $0.value == id }!.key
+        let what = "\(what), session \(self.client.session.low % 1_000), view \(id.rawValue)"
+        let server = self.bases[id]!
+        let rows = view.state.sections.flatMap(\.rows)
+        if Set(rows.map(\.id)).count != rows.count { Issue.record("\(what): an object is shown twice") }
+        if self.views.pending.laid(at: server.revision).isEmpty, view.state != server {
+            Issue.record("\(what): differs from the server's state, though nothing is pending")
+        }
+        guard let old = self.shown[id] else { return }
+        if view.state.revision < old.state.revision { Issue.record("\(what): an older state") }
+        // Only own writes lie between the two states.
+        let from = old.state.revision.rawValue + 1
+        let isConfirmation =
+            server.revision > old.state.revision && server.revision.rawValue - old.state.revision.rawValue < 1_000
+            && (from..<server.revision.rawValue + 1).allSatisfy { self.own.contains(Revision($0)) }
+        guard isConfirmation, !self.isDisturbed, old.isDecided else { return }
+        self.counts["confirmations", default: 0] += 1
+        if old.state.sections.map(\.rows) != view.state.sections.map(\.rows), request.window == nil {
+            Issue.record(
+                "\(what): a confirmation shows \(Self.brief(view)) instead of \(Self.brief(old)) of \(request); pending \(self.views.pending.writes.map { ($0.state, $0.mutations.map(\.brief)) })"
+            )
+        }
+    }
+
+    private static func brief(_ view: OverlaidView) -> String {
+        "\(view.state.sections.flatMap { $0.rows.map { "\($0.id)\($0.values)" } })"
+    }
+}

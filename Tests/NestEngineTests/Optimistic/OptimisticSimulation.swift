@@ -1,0 +1,186 @@
+import NestEngine
+import NestModel
+import NestOverlay
+import NestProtocol
+import NestStore
+import NestTestSupport
+import Testing
+
+/// Clients that show their writes before they are confirmed, over a random history by seed: writes that wait, that are
+/// refused, that others overtake; group commits; connections that are blocked, and cut between any two frames, so that
+/// answers are lost and writes are sent again. Each client checks the laws at every publish. In the end everything is
+/// settled, and everybody shows what the server has.
+final class OptimisticSimulation {
+    private let seed: UInt64
+    private var random: SeededRandom
+    private let directory = TemporaryDirectory()
+    private let model: ManagedObjectModel
+    private let store: Store
+    private let engine: Engine
+    private var scene: Scene
+    private var clients: [OptimisticClient] = []
+    /// Another session, which shows nothing.
+    private let other: SimulatedClient
+    private var reserved: [ObjectIdentifier: [ObjectID]] = [:]
+    private var nextConnection: UInt64 = 1
+    /// The clock stands still, so that the time of a write is the time of its commit.
+    private let now: Int64 = 1_000_000
+    private var step = 0
+    private(set) var counts: [String: Int] = [:]
+
+    private var what: String { "seed \(self.seed), step \(self.step)" }
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        self.random = SeededRandom(seed: seed)
+        self.model = try (seed.isMultiple(of: 2) ? ModelDraft.club : .workshop).compile()
+        let configuration = Store.Configuration(
+            location: .file(self.directory.path + "/nest.sqlite"),
+            model: self.model
+        )
+        self.store = try Store(configuration, newHistoryID: Identifier128.random(using: &self.random))
+        self.engine = try Engine(store: self.store, limits: EngineLimits(differenceRowsMin: seed.isMultiple(of: 3) ? 2 : 64))
+        self.scene = Scene(model: self.model, naive: try NaiveResults(self.store), &self.random)
+        self.other = SimulatedClient(session: .random(using: &self.random), connection: ConnectionID(0))
+        try self.perform([self.other.connect(as: self.newConnection())])
+        for _ in 0..<12 { try self.writeOfAnother() }
+        for _ in 0..<2 {
+            let client = SimulatedClient(session: .random(using: &self.random), connection: ConnectionID(0))
+            let optimistic = OptimisticClient(client, self.model, now: self.now)
+            self.clients.append(optimistic)
+            try self.perform([client.connect(as: self.newConnection())])
+            for _ in 0..<3 { try self.subscribe(optimistic) }
+        }
+    }
+
+    private func newConnection() -> ConnectionID {
+        defer { self.nextConnection += 1 }
+        return ConnectionID(self.nextConnection)
+    }
+
+    /// Performs a batch. `cut`: the client whose connection breaks after some of the effects.
+    private func perform(_ inputs: [EngineInput], cutting cut: OptimisticClient? = nil) throws {
+        let effects = self.engine.perform(inputs, now: self.now)
+        #expect(self.engine.failure == nil, "\(self.what)")
+        let arrived = cut == nil ? effects.count : self.random.below(effects.count + 1)
+        for (index, effect) in effects.enumerated() {
+            try self.other.take(effect, self.what)
+            for client in self.clients where client !== cut || index < arrived { try client.take(effect, self.what) }
+        }
+        for client in self.clients where client !== cut { client.publish(self.what) }
+        self.scene.naive = try NaiveResults(self.store)
+    }
+
+    // MARK: A step
+
+    func run(steps: Int) throws {
+        for _ in 0..<steps {
+            self.step += 1
+            let client = self.clients.randomElement(using: &self.random)!
+            switch self.random.below(20) {
+            case 0..<8: try self.write(client)
+            case 8..<13: try self.send()
+            case 13..<15: try self.writeOfAnother()
+            case 15: try self.perform([client.client.isBlocked ? client.client.drain() : client.client.block()])
+            case 16, 17: try self.cut(client)
+            default: try self.subscribe(client)
+            }
+        }
+        try self.settle()
+        try self.engine.close()
+        for client in self.clients { self.counts.merge(client.counts) { $0 + $1 } }
+    }
+
+    private func write(_ client: OptimisticClient) throws {
+        var mutations: [Mutation] = []
+        for _ in 0..<20 {
+            mutations = self.random.transaction(self.scene)
+            let named = mutations.flatMap(\.references).filter { $0.rawValue > 0 }.map { ObjectID($0.rawValue) }
+            if !mutations.isEmpty, client.objects.isSuperset(of: named) || self.random.oneIn(10) { break }
+        }
+        guard !mutations.isEmpty else { return }
+        for index in mutations.indices {
+            if case .insert(let entity, let values, let placements) = mutations[index],
+                let id = try self.reserve(client)
+            {
+                mutations[index] = .insertAs(id, entity: entity, values: values, placements: placements)
+            }
+        }
+        client.write(mutations, key: .random(using: &self.random), self.what)
+    }
+
+    /// Sends waiting writes of some clients in one batch, sometimes with a write of another session before or after.
+    private func send() throws {
+        var inputs: [EngineInput] = []
+        for client in self.clients.shuffled(using: &self.random) where self.random.below(4) > 0 {
+            inputs += client.send(1 + self.random.below(3))
+        }
+        if self.random.oneIn(3) {
+            let (_, input) = self.other.request(
+                .transaction(WriteTransaction(mutations: self.random.transaction(self.scene)))
+            )
+            inputs.insert(input, at: self.random.below(inputs.count + 1))
+        }
+        try self.perform(inputs)
+    }
+
+    private func writeOfAnother() throws {
+        if self.random.oneIn(8) { return try self.perform([self.other.request(.undo(key: nil)).input]) }
+        let mutations = self.random.transaction(self.scene)
+        guard !mutations.isEmpty else { return }
+        try self.perform([self.other.request(.transaction(WriteTransaction(mutations: mutations))).input])
+    }
+
+    private func cut(_ client: OptimisticClient) throws {
+        if client.client.isBlocked { return }
+        try self.perform(client.send(self.random.below(4)), cutting: client)
+        client.connectionLost()
+        try self.perform([.disconnected(client.client.connection)])
+        if self.random.oneIn(2) { try self.writeOfAnother() }
+        // Writes are sent again before the lists are.
+        let greeting = client.client.connect(as: self.newConnection())
+        try self.perform([greeting] + client.send(100) + client.client.resumeAll())
+        self.counts["cuts", default: 0] += 1
+    }
+
+    private func subscribe(_ client: OptimisticClient) throws {
+        guard client.client.subscriptions.count < 6 else { return }
+        guard var asked = self.random.request(self.scene) else { return }
+        asked.totals = []
+        if self.random.oneIn(3) { asked.window = self.random.window(self.scene.naive.order(asked)) }
+        let request = asked.canonical(in: self.model).widened(in: self.model).canonical(in: self.model)
+        guard client.client.subscriptions[request] == nil else { return }
+        try self.perform([client.client.subscribe(request)])
+    }
+
+    private func reserve(_ client: OptimisticClient) throws -> ObjectID? {
+        let key = ObjectIdentifier(client)
+        if let id = self.reserved[key]?.popLast() { return id }
+        guard !client.client.isBlocked else { return nil }
+        let (request, input) = client.client.request(.reserveIDs(40))
+        try self.perform([input])
+        guard case .reserved(let first, let count)? = client.client.replies[request] else { return nil }
+        self.reserved[key] = (0..<Int64(count)).map { ObjectID(first.rawValue + $0) }.reversed()
+        return self.reserved[key]?.popLast()
+    }
+
+    // MARK: The end
+
+    private func settle() throws {
+        for client in self.clients where client.client.isBlocked { try self.perform([client.client.drain()]) }
+        for _ in 0..<1_000 where self.clients.contains(where: { !$0.waiting.isEmpty }) {
+            try self.perform(self.clients.flatMap { $0.send(5) })
+        }
+        try self.perform([.tick])
+        // PROGRESS says at the latest with the next write that nothing is missing.
+        try self.writeOfAnother()
+        try self.perform([.tick])
+        for client in self.clients {
+            #expect(client.views.pending.writes.isEmpty, "\(self.what): \(client.views.pending.writes.map(\.state))")
+            for (request, subscription) in client.client.subscriptions {
+                let id = client.number(of: request)
+                #expect(client.shown[id]?.state == subscription.state, "\(self.what): \(request)")
+            }
+        }
+    }
+}
