@@ -5,10 +5,16 @@ import NestModel
 ///
 /// The first eight bytes are stored as a number, padded with zeros; further bytes are in a tail. Most keys are numbers
 /// and have none, so comparing them follows no pointer.
+///
+/// Comparisons are inlined into the loops that search a tree: calls would be 1 % of a commit to a sorted result. Frozen
+/// for the reason given at `ByteWriter`.
+@frozen
+@usableFromInline
 package struct SortKey: Hashable, Comparable, Sendable {
-    package let prefix: UInt64
-    package let tail: KeyTail?
+    @usableFromInline package let prefix: UInt64
+    @usableFromInline package let tail: KeyTail?
 
+    @inlinable
     package init(prefix: UInt64, tail: KeyTail?) {
         self.prefix = prefix
         self.tail = tail
@@ -25,20 +31,25 @@ package struct SortKey: Hashable, Comparable, Sendable {
         self.init(prefix: UInt64(bitPattern: position) ^ (1 << 63), tail: nil)
     }
 
+    @inlinable
     package static func < (a: SortKey, b: SortKey) -> Bool {
         a.prefix != b.prefix ? a.prefix < b.prefix : KeyTail.compare(a.tail, b.tail) < 0
     }
 
+    @inlinable
     package static func == (a: SortKey, b: SortKey) -> Bool {
         a.prefix == b.prefix && KeyTail.compare(a.tail, b.tail) == 0
     }
 }
 
 /// A key of a result's order: the sort key and the object id, which makes the order total.
+@frozen
+@usableFromInline
 package struct RowKey: Hashable, Comparable, Sendable {
-    package var sort: SortKey
-    package var id: ObjectID
+    @usableFromInline package var sort: SortKey
+    @usableFromInline package var id: ObjectID
 
+    @inlinable
     package init(_ sort: SortKey, id: ObjectID) {
         self.sort = sort
         self.id = id
@@ -48,6 +59,7 @@ package struct RowKey: Hashable, Comparable, Sendable {
         self.init(SortKey(position: position), id: id)
     }
 
+    @inlinable
     package static func < (a: RowKey, b: RowKey) -> Bool {
         if a.sort.prefix != b.sort.prefix { return a.sort.prefix < b.sort.prefix }
         let order = KeyTail.compare(a.sort.tail, b.sort.tail)
@@ -57,10 +69,11 @@ package struct RowKey: Hashable, Comparable, Sendable {
 
 /// The bytes of a key after the eighth: sixteen more as two numbers, so that a short text takes one small object; then
 /// the rest.
+@usableFromInline
 package final class KeyTail: Hashable, Sendable {
-    let first: UInt64
-    let second: UInt64
-    let rest: [UInt8]
+    @usableFromInline let first: UInt64
+    @usableFromInline let second: UInt64
+    @usableFromInline let rest: [UInt8]
 
     init(_ bytes: ArraySlice<UInt8>) {
         self.first = Self.number(bytes.prefix(8))
@@ -75,6 +88,8 @@ package final class KeyTail: Hashable, Sendable {
     }
 
     /// Returns a number below 0, 0, or above 0 if the first is below, equal to or above the second.
+    @inlinable
+    @inline(__always)
     package static func compare(_ a: KeyTail?, _ b: KeyTail?) -> Int {
         guard let a, let b, a !== b else { return a === b ? 0 : (a == nil ? -1 : 1) }
         if a.first != b.first { return a.first < b.first ? -1 : 1 }
@@ -82,14 +97,18 @@ package final class KeyTail: Hashable, Sendable {
         return Self.compare(a.rest, b.rest)
     }
 
-    private static func compare(_ a: [UInt8], _ b: [UInt8]) -> Int {
+    @inlinable
+    @inline(__always)
+    static func compare(_ a: [UInt8], _ b: [UInt8]) -> Int {
         let count = min(a.count, b.count)
         for index in 0..<count where a[index] != b[index] { return a[index] < b[index] ? -1 : 1 }
         return a.count - b.count
     }
 
+    @usableFromInline
     package static func == (a: KeyTail, b: KeyTail) -> Bool { self.compare(a, b) == 0 }
 
+    @usableFromInline
     package func hash(into hasher: inout Hasher) {
         hasher.combine(self.first)
         hasher.combine(self.second)
