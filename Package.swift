@@ -82,7 +82,7 @@ let package = Package(
         // The protocol's frames in NIO buffers.
         .target(name: "NestFraming", dependencies: ["NestModel", "NestProtocol", nioCore], swiftSettings: settings),
         // How values are ordered, sectioned and compared. Clients need it without SQLite and RE2.
-        .target(name: "NestOrder", dependencies: ["NestModel"], swiftSettings: serverSettings),
+        .target(name: "NestOrder", dependencies: ["NestModel"], swiftSettings: settings),
         // RE2 behind functions of C.
         .target(name: "CRegex", linkerSettings: [.linkedLibrary("re2")]),
         // How a store represents a model: layouts, rows, change sets, compiled predicates.

@@ -58,18 +58,24 @@ package struct OptimisticViews: Sendable {
         let byRevision = Dictionary(grouping: self.views.keys) { self.views[$0]?.view.state.revision ?? Revision(0) }
         for (revision, ids) in byRevision.sorted(by: { $0.key < $1.key }) {
             let ids = ids.sorted()
+            let writes = self.pending.laid(at: revision)
             let laid = Overlay.laid(
                 over: ids.compactMap { self.views[$0]?.view },
-                self.pending.laid(at: revision).map(\.mutations),
+                writes.map(\.mutations),
                 in: self.model,
                 now: now
             )
+            self.pending.foresaw(refusalOf: laid.refused.map { writes[$0].id })
             for (id, view) in zip(ids, laid.views) where self.views[id]?.shown != view {
                 self.views[id]?.shown = view
                 shown.append((id, view))
             }
         }
-        let following = self.views.values.filter(\.isFollowing).map(\.view.state.revision)
-        return (shown.sorted { $0.id < $1.id }, self.pending.settle(at: following.min()))
+        let revisions = self.views.values.map { (isFollowing: $0.isFollowing, revision: $0.view.state.revision) }
+        let settled = self.pending.settle(
+            following: revisions.filter(\.isFollowing).map(\.revision).min(),
+            all: revisions.map(\.revision).min()
+        )
+        return (shown.sorted { $0.id < $1.id }, settled)
     }
 }

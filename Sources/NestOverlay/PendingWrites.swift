@@ -39,6 +39,11 @@ package struct PendingWrites: Sendable {
         package fileprivate(set) var state = State.queued
         /// Whether the client has asked to undo it. It is then not shown any more.
         package fileprivate(set) var isRetracted = false
+        /// Whether the server must refuse it, by what was known once. It is then not shown, also when the reason, such as
+        /// an own delete, is confirmed and forgotten.
+        package fileprivate(set) var isHopeless = false
+        /// Whether all views that follow the server have it.
+        fileprivate var isSettled = false
     }
 
     /// The writes that are not settled, oldest first.
@@ -66,11 +71,13 @@ package struct PendingWrites: Sendable {
     /// Forgets a write that was not sent. Returns it, or `nil` if it was.
     package mutating func withdraw(_ id: ID) -> Write? {
         guard let index = self.index(id), self.writes[index].state == .queued else { return nil }
+        self.reconsider()
         return self.writes.remove(at: index)
     }
 
     /// Shows a write no more, because the client undoes it.
     package mutating func retract(_ id: ID) {
+        self.reconsider()
         if let index = self.index(id) { self.writes[index].isRetracted = true }
     }
 
@@ -115,7 +122,18 @@ package struct PendingWrites: Sendable {
 
     /// ERROR that says that a repetition cannot help. Returns the write, which goes.
     package mutating func refused(_ id: ID) -> Write? {
-        self.index(id).map { self.writes.remove(at: $0) }
+        self.reconsider()
+        return self.index(id).map { self.writes.remove(at: $0) }
+    }
+
+    /// The server must refuse these writes, by what is known.
+    mutating func foresaw(refusalOf ids: [ID]) {
+        for id in ids { if let index = self.index(id) { self.writes[index].isHopeless = true } }
+    }
+
+    /// A write is gone that others may have been hopeless for.
+    private mutating func reconsider() {
+        for index in self.writes.indices { self.writes[index].isHopeless = false }
     }
 
     /// The write waits to be sent again on the same connection.
@@ -153,7 +171,7 @@ package struct PendingWrites: Sendable {
     /// Returns the writes to lay over a view at a revision.
     package func laid(at revision: Revision) -> [Write] {
         self.writes.filter { write in
-            guard !write.isRetracted else { return false }
+            guard !write.isRetracted, !write.isHopeless else { return false }
             switch write.state {
             case .queued, .sent, .doubtful: return true
             case .committed(let committed): return revision < committed
@@ -162,16 +180,21 @@ package struct PendingWrites: Sendable {
         }
     }
 
-    /// Settles the writes that all views have. `revision`: the lowest of the views; `nil`: there are none. Returns the
-    /// settled writes.
-    package mutating func settle(at revision: Revision?) -> [ID] {
+    /// Settles writes. `following`: the lowest revision of the views that follow the server; `all`: that of all views,
+    /// also of those that are paused or wait for a snapshot, over which a write stays laid. `nil`: there are none.
+    /// Returns the writes that are settled now.
+    package mutating func settle(following: Revision?, all: Revision?) -> [ID] {
         var settled: [ID] = []
+        for index in self.writes.indices {
+            guard case .committed(let committed) = self.writes[index].state, !self.writes[index].isSettled,
+                following.map({ $0 >= committed }) ?? true
+            else { continue }
+            self.writes[index].isSettled = true
+            settled.append(self.writes[index].id)
+        }
         self.writes.removeAll { write in
-            guard case .committed(let committed) = write.state, revision.map({ $0 >= committed }) ?? true else {
-                return false
-            }
-            settled.append(write.id)
-            return true
+            guard write.isSettled, case .committed(let committed) = write.state else { return false }
+            return all.map { $0 >= committed } ?? true
         }
         return settled
     }

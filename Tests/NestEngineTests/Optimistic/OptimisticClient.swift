@@ -98,7 +98,7 @@ final class OptimisticClient {
         switch reply {
         case .receipt(let receipt):
             if receipt.isReplayed { self.counts["replayed", default: 0] += 1 }
-            self.own.insert(receipt.revision)
+            if receipt.isChanged { self.own.insert(receipt.revision) }
             self.views.pending.answered(id, revision: receipt.revision, isChanged: receipt.isChanged)
             self.counts["confirmed", default: 0] += 1
             // What changes nothing goes without a revision.
@@ -147,21 +147,23 @@ final class OptimisticClient {
             self.counts["held", default: 0] += 1
             return
         }
+        let pending = self.views.pending
         for (id, view) in self.views.publish(now: self.now).shown {
-            self.check(id, view, what)
+            let wasEmpty = pending.laid(at: self.bases[id]!.revision).isEmpty
+            self.check(id, view, wasEmpty: wasEmpty, what)
             self.shown[id] = view
         }
         self.isDisturbed = false
         self.counts["publishes", default: 0] += 1
     }
 
-    private func check(_ id: OptimisticViews.ID, _ view: OverlaidView, _ what: String) {
+    private func check(_ id: OptimisticViews.ID, _ view: OverlaidView, wasEmpty: Bool, _ what: String) {
         let request = self.numbers.first { $0.value == id }!.key
         let what = "\(what), session \(self.client.session.low % 1_000), view \(id.rawValue)"
         let server = self.bases[id]!
         let rows = view.state.sections.flatMap(\.rows)
         if Set(rows.map(\.id)).count != rows.count { Issue.record("\(what): an object is shown twice") }
-        if self.views.pending.laid(at: server.revision).isEmpty, view.state != server {
+        if wasEmpty, view.state != server {
             Issue.record("\(what): differs from the server's state, though nothing is pending")
         }
         guard let old = self.shown[id] else { return }
