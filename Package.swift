@@ -169,7 +169,7 @@ let package = Package(
         .target(
             name: "NestClient",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestSecrets", nioCore, nioPosix, nioTLS, nioSSL,
+                "NestModel", "NestProtocol", "NestFraming", "NestOverlay", "NestSecrets", nioCore, nioPosix, nioTLS, nioSSL,
                 concurrencyHelpers, deque, logging,
             ],
             swiftSettings: settings

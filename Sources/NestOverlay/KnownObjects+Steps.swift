@@ -6,11 +6,12 @@ struct PredictedRefusal: Error {}
 /// Runs transactions as the server will, on what is known.
 extension KnownObjects {
     /// Runs a transaction. Returns `false`, and does nothing, if the server must refuse it.
-    mutating func run(_ mutations: [Mutation]) -> Bool {
+    mutating func run(_ transaction: UnconfirmedTransaction) -> Bool {
         var copy = self
+        copy.time = transaction.time
         var results: [ObjectID?] = []
         do throws(PredictedRefusal) {
-            for mutation in mutations { try copy.step(mutation, &results) }
+            for mutation in transaction.mutations { try copy.step(mutation, &results) }
             self = copy
             return true
         } catch {
@@ -124,7 +125,7 @@ extension KnownObjects {
             self.set(
                 attribute.number,
                 of: id,
-                to: attribute.defaultsToNow ? .date(self.now) : attribute.kept(attribute.defaultValue)
+                to: attribute.defaultsToNow ? .date(self.time) : attribute.kept(attribute.defaultValue)
             )
         }
         for relationship in entity.relationships where !relationship.isToMany && !isShown {

@@ -36,14 +36,13 @@ struct KnownObjects {
     var changedProperties: Set<Property> = []
     /// The number of steps that could not be followed.
     var opaqueSteps = 0
-    /// The time that attributes get which default to the time of the commit.
-    let now: Int64
+    /// The time of the transaction that runs.
+    var time: Int64 = 0
 
     var model: ManagedObjectModel { self.shown.model }
 
-    init(_ shown: ShownRows, now: Int64) {
+    init(_ shown: ShownRows) {
         self.shown = shown
-        self.now = now
         for (index, shape) in shown.shapes.enumerated() {
             guard let shape, shape.request.outline == nil, case .list = shape.order else { continue }
             let isWhole = shape.startsAtFirst && shape.endsAtLast

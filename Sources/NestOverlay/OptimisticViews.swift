@@ -49,10 +49,13 @@ package struct OptimisticViews: Sendable {
 
     // MARK: What is shown
 
+    /// What a view shows; `nil` before its first state.
+    package func shown(_ id: ID) -> OverlaidView? { self.views[id]?.shown }
+
     /// Returns the views that are shown differently now, in the order of their ids, and the writes that are settled. While
     /// the changes of an own write are arriving, nothing is shown: it goes from the pending ones and comes with the
     /// server's state at once, in all views.
-    package mutating func publish(now: Int64) -> (shown: [(id: ID, view: OverlaidView)], settled: [PendingWrites.ID]) {
+    package mutating func publish() -> (shown: [(id: ID, view: OverlaidView)], settled: [PendingWrites.ID]) {
         guard !self.pending.isArriving else { return ([], []) }
         var shown: [(id: ID, view: OverlaidView)] = []
         let byRevision = Dictionary(grouping: self.views.keys) { self.views[$0]?.view.state.revision ?? Revision(0) }
@@ -61,9 +64,8 @@ package struct OptimisticViews: Sendable {
             let writes = self.pending.laid(at: revision)
             let laid = Overlay.laid(
                 over: ids.compactMap { self.views[$0]?.view },
-                writes.map(\.mutations),
-                in: self.model,
-                now: now
+                writes.map(\.transaction),
+                in: self.model
             )
             self.pending.foresaw(refusalOf: laid.refused.map { writes[$0].id })
             for (id, view) in zip(ids, laid.views) where self.views[id]?.shown != view {

@@ -12,20 +12,19 @@ import NestModel
 /// log k) for n rows of the views and k touched objects; deletes and changes of one-to-one relationships O(n) each.
 package enum Overlay {
     /// Returns the views with the transactions laid over them, in the order of `views`. Precondition: the views show the
-    /// same revision. `now`: the time that new objects get, in microseconds since 1970.
+    /// same revision.
     package static func laid(
         over views: [OverlayView],
-        _ transactions: [[Mutation]],
-        in model: ManagedObjectModel,
-        now: Int64
+        _ transactions: [UnconfirmedTransaction],
+        in model: ManagedObjectModel
     ) -> Overlaid {
         guard !transactions.isEmpty else {
             let unchanged = views.map { OverlaidView(state: $0.state, pending: [], undecided: [], doubts: 0) }
             return Overlaid(views: unchanged, refused: [])
         }
-        var known = KnownObjects(ShownRows(views, model), now: now)
+        var known = KnownObjects(ShownRows(views, model))
         var refused: [Int] = []
-        for (index, mutations) in transactions.enumerated() where !known.run(mutations) { refused.append(index) }
+        for (index, transaction) in transactions.enumerated() where !known.run(transaction) { refused.append(index) }
         let paths = KnownPaths(known: known)
         let laid = views.indices.map { index in
             guard let shape = known.shown.shapes[index] else {
@@ -35,6 +34,19 @@ package enum Overlay {
             return laid.finish()
         }
         return Overlaid(views: laid, refused: refused)
+    }
+}
+
+/// A transaction that the server has not confirmed.
+package struct UnconfirmedTransaction: Sendable {
+    package let mutations: [Mutation]
+    /// When it was made, in microseconds since 1970: the estimated value of attributes that default to the time of the
+    /// commit.
+    package let time: Int64
+
+    package init(_ mutations: [Mutation], time: Int64) {
+        self.mutations = mutations
+        self.time = time
     }
 }
 

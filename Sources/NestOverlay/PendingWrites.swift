@@ -23,8 +23,8 @@ package struct PendingWrites: Sendable {
 
     package enum State: Hashable, Sendable {
         case queued
-        /// Under way, on this connection, as the request with this id.
-        case sent(request: UInt32)
+        /// Under way, as the request with this number. The number is the client's: OWN and receipts are found by it.
+        case sent(request: UInt64)
         /// The connection was lost before the answer.
         case doubtful
         /// The server has it since this revision. Not every view has reached the revision.
@@ -35,10 +35,16 @@ package struct PendingWrites: Sendable {
 
     package struct Write: Sendable {
         package let id: ID
-        package let mutations: [Mutation]
+        package let transaction: UnconfirmedTransaction
         package fileprivate(set) var state = State.queued
         /// Whether the client has asked to undo it. It is then not shown any more.
         package fileprivate(set) var isRetracted = false
+        /// Whether the server has it and the undo that was asked for has not arrived: it would be shown again.
+        fileprivate var isBeingUndone: Bool {
+            if case .committed = self.state { self.isRetracted && !self.isUndone } else { false }
+        }
+
+        fileprivate var isUndone = false
         /// Whether the server must refuse it, by what was known once. It is then not shown, also when the reason, such as
         /// an own delete, is confirmed and forgotten.
         package fileprivate(set) var isHopeless = false
@@ -57,14 +63,14 @@ package struct PendingWrites: Sendable {
     package subscript(id: ID) -> Write? { self.writes.first { $0.id == id } }
 
     /// Whether the changes of an own write are arriving: some views have it, and others do not yet.
-    package var isArriving: Bool { !self.open.isEmpty }
+    package var isArriving: Bool { !self.open.isEmpty || self.writes.contains(where: \.isBeingUndone) }
 
     // MARK: The client
 
-    package mutating func add(_ mutations: [Mutation]) -> ID {
+    package mutating func add(_ transaction: UnconfirmedTransaction) -> ID {
         defer { self.nextID += 1 }
         let id = ID(self.nextID)
-        self.writes.append(Write(id: id, mutations: mutations))
+        self.writes.append(Write(id: id, transaction: transaction))
         return id
     }
 
@@ -81,6 +87,12 @@ package struct PendingWrites: Sendable {
         if let index = self.index(id) { self.writes[index].isRetracted = true }
     }
 
+    /// The undo of a retracted write was answered.
+    package mutating func undone(_ id: ID, didUndo: Bool) {
+        guard let index = self.index(id) else { return }
+        if didUndo { self.writes[index].isUndone = true } else { self.writes[index].isRetracted = false }
+    }
+
     /// Removes a parked write.
     package mutating func discard(_ id: ID) {
         if let index = self.index(id), self.writes[index].state == .parked { self.writes.remove(at: index) }
@@ -88,7 +100,7 @@ package struct PendingWrites: Sendable {
 
     // MARK: The connection
 
-    package mutating func sent(_ id: ID, request: UInt32) {
+    package mutating func sent(_ id: ID, request: UInt64) {
         guard let index = self.index(id) else { return }
         switch self.writes[index].state {
         case .queued, .doubtful, .sent: self.writes[index].state = .sent(request: request)
@@ -97,7 +109,7 @@ package struct PendingWrites: Sendable {
     }
 
     /// OWN: a revision that the views reach next is that of a request.
-    package mutating func named(_ request: UInt32, _ revision: Revision) {
+    package mutating func named(_ request: UInt64, _ revision: Revision) {
         guard let index = self.writes.firstIndex(where: { $0.state == .sent(request: request) }) else { return }
         self.writes[index].state = .committed(revision)
         self.open.insert(revision)

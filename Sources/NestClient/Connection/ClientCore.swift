@@ -31,6 +31,8 @@ actor ClientCore {
     private var queues: [SubscriberID: ResultsQueue] = [:]
     private var changesQueues: [SubscriberID: ChangesQueue] = [:]
     private var undoFollowers: [ObjectIdentifier: UndoFollower] = [:]
+    /// Shows the writes of this client before they are confirmed; `nil`: nobody has asked for it.
+    var optimistic: OptimisticCore?
     var presenceUsers = PresenceUsers()
     /// Answers to transfers that arrived before their caller waited for them.
     private var earlyResults: [RequestToken: Result<Reply, NestError>] = [:]
@@ -54,6 +56,7 @@ actor ClientCore {
         var features = Features.usual
         if !configuration.usesCompression { features.subtract([.compression, .compressedFrames]) }
         if configuration.followsAuthors { features.insert(.authors) }
+        features.insert(.optimisticWrites)
         self.machine = ClientStateMachine(
             hello: Hello(
                 clientName: configuration.clientName,
@@ -311,6 +314,7 @@ actor ClientCore {
         self.keepAliveTask?.cancel()
         self.keepAliveTask = nil
         self.handshakeTimer?.cancel()
+        self.optimistic?.assumeIsolated { $0.connectionLost() }
         self.perform(self.machine.channelClosed(error, now: .now()))
     }
 
@@ -338,7 +342,9 @@ actor ClientCore {
                 self.channel?.write(buffer, promise: nil)
                 isFlushNeeded = true
             case .closeChannel: self.channel?.close(promise: nil)
-            case .connected: self.finishConnecting(.success(()))
+            case .connected:
+                self.finishConnecting(.success(()))
+                self.optimistic?.assumeIsolated { $0.connected() }
             case .connectFailed(let error): self.finishConnecting(.failure(error))
             case .startKeepAlive(let interval): self.startKeepAlive(every: interval)
             case .succeed(let token, let reply): self.finish(token, .success(reply))
@@ -349,17 +355,21 @@ actor ClientCore {
                     guard let queue = self.queues[subscriber] else { continue }
                     self.machine.queuesChanged(by: queue.append(element, byteCount: byteCount))
                 }
+                self.optimistic?.assumeIsolated { $0.arrived(element) }
             case .seed(let subscriber, let donor):
                 guard let queue = self.queues[subscriber], let donor = self.queues[donor] else { continue }
                 self.machine.queuesChanged(by: queue.seed(from: donor))
+                self.optimistic?.assumeIsolated { $0.arrived(nil) }
             case .endSubscription(let subscribers, let error):
                 for subscriber in subscribers {
                     self.queues[subscriber]?.finish(error)
                     self.changesQueues[subscriber]?.finish(error)
                 }
+                self.optimistic?.assumeIsolated { $0.arrived(nil) }
             case .deliverChanges(let event, let subscriber, let byteCount):
                 guard let queue = self.changesQueues[subscriber] else { continue }
                 self.machine.queuesChanged(by: queue.append(event, byteCount: byteCount))
+            case .own(let revisions): self.optimistic?.assumeIsolated { $0.named(revisions) }
             case .deliverUndoState(let state):
                 for follower in self.undoFollowers.values { follower.continuation.yield(state) }
             case .deliverPresence(let scope, let present): self.deliver(present, in: scope)
@@ -375,6 +385,7 @@ actor ClientCore {
     }
 
     private func finish(_ token: RequestToken, _ result: Result<Reply, NestError>) {
+        if self.optimistic?.assumeIsolated({ $0.finished(token, result) }) == true { return }
         if case .failure(let error) = result { self.streams[token]?.failed(error) }
         guard let pending = self.replies.removeValue(forKey: token) else {
             if self.streams[token] != nil { self.earlyResults[token] = result }

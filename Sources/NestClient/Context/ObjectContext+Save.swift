@@ -75,7 +75,7 @@ extension ObjectContext {
 
     /// Builds a transaction from the changes. Temporary references become ids, or the numbers of the transaction's
     /// steps.
-    private func newAttempt(
+    func newAttempt(
         _ name: String?,
         _ key: Identifier128?,
         _ coalescing: Coalescing?

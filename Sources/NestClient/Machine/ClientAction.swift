@@ -60,10 +60,18 @@ package enum ClientAction: Equatable, Sendable {
     /// The new subscriber starts with a copy of the other's state and queue.
     case seed(SubscriberID, from: SubscriberID)
     case endSubscription([SubscriberID], NestError)
+    /// Revisions that the next frames lead to are those of these requests.
+    case own([OwnRevision])
     /// Deliver the state to all followers of the undo state.
     case deliverUndoState(UndoState)
     case endUndoState(NestError)
     /// Deliver to all who use the scope.
     case deliverPresence(ObjectID, PresentClients)
     case endPresence(ObjectID, NestError)
+}
+
+/// A revision of this connection's own write, and the request that wrote it.
+package struct OwnRevision: Equatable, Sendable {
+    package var revision: Revision
+    package var request: RequestToken
 }

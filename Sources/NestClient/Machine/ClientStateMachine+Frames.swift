@@ -58,8 +58,7 @@ extension ClientStateMachine {
             if receipt.isChanged, !receipt.isReplayed { self.noteOwn([receipt.revision]) }
             return self.finish(frame.id, .receipt(receipt))
         case .own:
-            self.noteOwn(try OwnMessage(body: frame.body).writes.map(\.revision))
-            return []
+            return self.received(try OwnMessage(body: frame.body))
         case .authors:
             self.authors = try Authors(body: frame.body).authors
             return []

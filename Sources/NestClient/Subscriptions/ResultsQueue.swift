@@ -235,6 +235,20 @@ final class ResultsQueue: Sendable {
         }
     }
 
+    /// Takes and applies all waiting changes. Returns them, and the error with which the queue has ended.
+    func takeAll() -> (changes: [FetchedResultsChange], end: NestError?) {
+        var changes: [FetchedResultsChange] = []
+        while let step = self.take() {
+            switch step {
+            case .change(let change): changes.append(change)
+            case .again: continue
+            case .mismatch(let reason, _): self.onMismatch(reason)
+            case .end(let error): return (changes, error)
+            }
+        }
+        return (changes, nil)
+    }
+
     private enum Look {
         case diff(ResultsDiff, SectionedSnapshot)
         case other

@@ -54,7 +54,7 @@ final class OptimisticClient {
 
     /// Makes a write, which is shown at once.
     func write(_ mutations: [Mutation], key: Identifier128, _ what: String) {
-        let id = self.views.pending.add(mutations)
+        let id = self.views.pending.add(UnconfirmedTransaction(mutations, time: self.now))
         self.keys[id] = key
         self.isDisturbed = true
         self.publish(what)
@@ -63,9 +63,9 @@ final class OptimisticClient {
     /// Sends the oldest waiting writes: first those whose answer was lost.
     func send(_ count: Int) -> [EngineInput] {
         self.waiting.prefix(count).map { write in
-            let transaction = WriteTransaction(key: self.keys[write.id], mutations: write.mutations)
+            let transaction = WriteTransaction(key: self.keys[write.id], mutations: write.transaction.mutations)
             let (request, input) = self.client.request(.transaction(transaction))
-            self.views.pending.sent(write.id, request: request)
+            self.views.pending.sent(write.id, request: UInt64(request))
             self.requests[request] = write.id
             return input
         }
@@ -80,7 +80,7 @@ final class OptimisticClient {
         case .own(let message, let to) where to == self.client.connection:
             for write in message.writes {
                 self.own.insert(write.revision)
-                self.views.pending.named(write.requestID, write.revision)
+                self.views.pending.named(UInt64(write.requestID), write.revision)
             }
         case .progress(let revision, let to) where to.contains(self.client.connection):
             self.views.pending.progressed(to: revision)
@@ -148,7 +148,7 @@ final class OptimisticClient {
             return
         }
         let pending = self.views.pending
-        for (id, view) in self.views.publish(now: self.now).shown {
+        for (id, view) in self.views.publish().shown {
             let wasEmpty = pending.laid(at: self.bases[id]!.revision).isEmpty
             self.check(id, view, wasEmpty: wasEmpty, what)
             self.shown[id] = view
@@ -177,7 +177,7 @@ final class OptimisticClient {
         self.counts["confirmations", default: 0] += 1
         if old.state.sections.map(\.rows) != view.state.sections.map(\.rows), request.window == nil {
             Issue.record(
-                "\(what): a confirmation shows \(Self.brief(view)) instead of \(Self.brief(old)) of \(request); pending \(self.views.pending.writes.map { ($0.state, $0.mutations.map(\.brief)) })"
+                "\(what): a confirmation shows \(Self.brief(view)) instead of \(Self.brief(old)) of \(request); pending \(self.views.pending.writes.map { ($0.state, $0.transaction.mutations.map(\.brief)) })"
             )
         }
     }

@@ -146,7 +146,7 @@ final class OverlaySimulation {
     }
 
     private func laid(over views: [OverlayView], _ transactions: [[Mutation]]) -> Overlaid {
-        Overlay.laid(over: views, transactions, in: self.model, now: self.now)
+        Overlay.laid(over: views, transactions.map { UnconfirmedTransaction($0, time: self.now) }, in: self.model)
     }
 
     private func count(_ check: PredictionCheck, _ view: OverlaidView) {

@@ -1,0 +1,139 @@
+import NestModel
+import NestOverlay
+
+/// Shows writes at once, before the server has confirmed them.
+///
+///     let optimistic = try await client.optimistic()
+///     try await optimistic.withResults(request) { results in
+///         for try await state in results { show(state.snapshot, state.pending) }
+///     }
+///
+///     let context = ObjectContext(client)
+///     try context.insert(items, ["title": "Milk"])
+///     let write = try optimistic.save(context, name: "Add milk")
+///     try await write.receipt()
+///
+/// What it shows is the server's state with the pending writes laid over it. When the server confirms a write, its state
+/// replaces the pending one in all lists at once, so that nothing flickers and no row is shown twice: inserted objects
+/// have their ids from the beginning. What the client cannot know, because it does not hold all objects, it leaves as
+/// the server has it (`OptimisticState.undecided`). Pending writes cost the server nothing.
+///
+/// Limits: outlines are shown as the server has them. A write is not part of an open group. Pending writes are lost with
+/// the process.
+public final class OptimisticClient: Sendable {
+    public let client: NestClient
+    private let core: OptimisticCore
+    private let stock: ReservedIDStock
+
+    init(_ client: NestClient, _ core: OptimisticCore, _ stock: ReservedIDStock) {
+        self.client = client
+        self.core = core
+        self.stock = stock
+    }
+
+    // MARK: Writing
+
+    /// Writes the changes of a context, and shows them at once. Afterwards the context is empty, and knows the ids of
+    /// the objects that it inserts. Returns before anything is sent.
+    ///
+    /// An object that `findOrCreate` inserts is shown only when the server has it. Throws `connectionLost` if the stock
+    /// of reserved ids is used up and there is no connection to reserve more, `limitExceeded` if
+    /// `Limits.clientRequestsWaitingMax` writes are pending.
+    @discardableResult
+    public func save(_ context: ObjectContext, name: String? = nil) throws(NestError) -> PendingWrite {
+        let inserts = context.mutations.count { if case .insert = $0 { true } else { false } }
+        let ids = try self.ids(inserts)
+        return try self.write(try context.takeTransaction(named: name, ids: ids))
+    }
+
+    /// Writes a transaction whose inserts have ids from `reserveIDs`, and shows it at once.
+    @discardableResult
+    public func write(_ transaction: WriteTransaction) throws(NestError) -> PendingWrite {
+        var transaction = transaction
+        transaction.key = transaction.key ?? NestClient.newKey()
+        let write = PendingWrite(transaction)
+        let core = self.core
+        core.enqueue { $0.add(write) }
+        return write
+    }
+
+    /// Takes an id for a new object from the reserved ones.
+    public func newID() throws(NestError) -> ObjectID { try self.ids(1)[0] }
+
+    private func ids(_ count: Int) throws(NestError) -> [ObjectID] {
+        let ids = self.stock.take(count)
+        let core = self.core
+        core.enqueue { $0.refillStock() }
+        guard let ids else {
+            throw NestError(
+                .connectionLost,
+                "\(count) more object ids are not reserved yet: write again when the client is connected"
+            )
+        }
+        return ids
+    }
+
+    /// Undoes the newest write of the session, and shows it no more at once if it is a pending one. A pending write that
+    /// was not sent is withdrawn, and `nil` returned. Otherwise as `NestClient.undo`.
+    @discardableResult
+    public func undo(options: UndoOptions = UndoOptions()) async throws(NestError) -> Receipt? {
+        guard let retracted = await self.core.beginUndo() else { return nil }
+        do throws(NestError) {
+            let receipt = try await self.client.undo(options: options)
+            await self.core.endUndo(of: retracted.write, didUndo: true)
+            return receipt
+        } catch {
+            await self.core.endUndo(of: retracted.write, didUndo: false)
+            throw error
+        }
+    }
+
+    /// The writes that the lists do not all have yet, oldest first.
+    public var pending: [PendingWrite] {
+        get async { await self.core.pendingWrites }
+    }
+
+    // MARK: Reading
+
+    /// Follows a request while `body` runs: its first state when the server has sent it, then each newer one. A slow
+    /// consumer misses states, never the newest. The states end with a `NestError` if the server ends the subscription or
+    /// the client is closed.
+    public func withResults<Result>(
+        _ request: ObjectFetchRequest,
+        _ body: (AsyncThrowingStream<OptimisticState, any Error>) async throws -> Result
+    ) async throws -> Result {
+        let core = self.core
+        let (states, continuation) = AsyncThrowingStream<OptimisticState, any Error>.makeStream(
+            bufferingPolicy: .bufferingNewest(1)
+        )
+        let id = await core.follow(request, continuation)
+        defer { core.enqueue { $0.unfollow(id) } }
+        return try await body(states)
+    }
+}
+
+extension NestClient {
+    /// Returns the client's optimistic side, which shows writes before they are confirmed. Reads the model and reserves
+    /// ids, so it needs a connection. All calls return the same one.
+    ///
+    /// - Parameter stock: how many object ids to hold in reserve, 1 to `Limits.reservedIDsPerRequestMax`: as many as the
+    ///   program may insert without a connection. The first call decides.
+    public func optimistic(stock size: Int = 256) async throws(NestError) -> OptimisticClient {
+        guard (1...Limits.reservedIDsPerRequestMax).contains(size) else {
+            throw NestError(.limitExceeded, "a stock has 1 to \(Limits.reservedIDsPerRequestMax) ids")
+        }
+        let model = try await self.model()
+        let core = await self.core.optimisticCore(model, stockSize: size)
+        if await core.isStockEmpty { core.stock.add(try await self.reserveIDs(size)) }
+        return OptimisticClient(self, core, core.stock)
+    }
+}
+
+extension ClientCore {
+    func optimisticCore(_ model: ManagedObjectModel, stockSize: Int) -> OptimisticCore {
+        if let optimistic { return optimistic }
+        let made = OptimisticCore(self, model, ReservedIDStock(size: stockSize))
+        self.optimistic = made
+        return made
+    }
+}

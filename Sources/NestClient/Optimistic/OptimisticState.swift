@@ -1,0 +1,16 @@
+import NestModel
+
+/// The rows of a request with the writes of this client that the server has not confirmed yet.
+public struct OptimisticState: Sendable {
+    /// The rows to show. `snapshot.revision` is that of the server's state below the pending writes. Totals are the
+    /// server's; the window's position counts the rows that pending writes insert and remove.
+    public let snapshot: SectionedSnapshot
+    /// The rows that a pending write touches.
+    public let pending: Set<ObjectID>
+    /// The number of objects and conditions of which the client cannot know what the pending writes make of them. Rows
+    /// among these are shown as the server has them; objects that would only come are not shown before the server's
+    /// answer. 0: the rows are what the server will answer, if nobody else writes.
+    public let undecided: Int
+    /// Whether the server's state follows the server now. `false`: the connection is lost, or a snapshot is awaited.
+    public let isCurrent: Bool
+}

@@ -1,0 +1,77 @@
+import NIOConcurrencyHelpers
+import NestModel
+
+/// A write that was shown before the server confirmed it.
+///
+/// It is sent by itself, again after a lost connection, and carried out at most once. If the server refuses it, it is
+/// shown no more, `receipt` throws why, and `transaction` may be corrected and written again.
+public final class PendingWrite: Sendable {
+    public enum State: Hashable, Sendable {
+        /// It waits for a connection, or for the writes before it.
+        case queued
+        case sent
+        /// The server has it. Some lists of the client may not show the server's state yet.
+        case committed
+        /// All lists that follow the server show it as the server has it.
+        case settled
+        case refused
+        /// The store has another history than when it was written, for example that of a backup: object ids may mean
+        /// other objects. It was not carried out, or that is not known, and is not sent again.
+        case parked
+        /// It was undone before it was sent.
+        case withdrawn
+    }
+
+    private struct Contents {
+        var state = State.queued
+        var result: Result<Receipt, NestError>?
+        var waiters: [UInt64: CheckedContinuation<Result<Receipt, NestError>, Never>] = [:]
+        var nextWaiter: UInt64 = 0
+    }
+
+    /// What was written, with the ids of inserted objects and the idempotency key.
+    public let transaction: WriteTransaction
+    private let contents = NIOLockedValueBox(Contents())
+
+    init(_ transaction: WriteTransaction) {
+        self.transaction = transaction
+    }
+
+    public var state: State { self.contents.withLockedValue { $0.state } }
+
+    /// Waits until the server has the write durably. Throws `NestError` if it refuses it. A cancelled task stops waiting;
+    /// the write goes on.
+    public func receipt() async throws(NestError) -> Receipt {
+        let number = self.contents.withLockedValue { contents in
+            defer { contents.nextWaiter += 1 }
+            return contents.nextWaiter
+        }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let known = self.contents.withLockedValue { contents -> Result<Receipt, NestError>? in
+                    if contents.result == nil, !Task.isCancelled { contents.waiters[number] = continuation }
+                    return contents.result ?? (Task.isCancelled ? .failure(Self.stoppedWaiting) : nil)
+                }
+                if let known { continuation.resume(returning: known) }
+            }
+        } onCancel: {
+            let waiter = self.contents.withLockedValue { $0.waiters.removeValue(forKey: number) }
+            waiter?.resume(returning: .failure(Self.stoppedWaiting))
+        }
+        return try result.get()
+    }
+
+    private static let stoppedWaiting = NestError(.cancelled, "cancelled while waiting; the write goes on")
+
+    func become(_ state: State) { self.contents.withLockedValue { $0.state = state } }
+
+    func finish(_ state: State, _ result: Result<Receipt, NestError>) {
+        let waiters = self.contents.withLockedValue { contents in
+            contents.state = state
+            contents.result = result
+            defer { contents.waiters = [:] }
+            return contents.waiters.values.map { $0 }
+        }
+        for waiter in waiters { waiter.resume(returning: result) }
+    }
+}
