@@ -122,8 +122,8 @@ package struct PendingWrites: Sendable {
 
     /// RECEIPT. Returns whether the write is settled, because it changed nothing.
     @discardableResult package mutating func answered(_ id: ID, revision: Revision, isChanged: Bool) -> Bool {
-        guard let index = self.index(id) else { return false }
         self.open.remove(revision)
+        guard let index = self.index(id) else { return false }
         guard isChanged else {
             self.writes.remove(at: index)
             return true
@@ -179,6 +179,9 @@ package struct PendingWrites: Sendable {
     }
 
     // MARK: The views
+
+    /// Whether all views that follow the server have a write, or it is gone.
+    package func isSettled(_ id: ID) -> Bool { self[id]?.isSettled ?? true }
 
     /// Returns the writes to lay over a view at a revision.
     package func laid(at revision: Revision) -> [Write] {

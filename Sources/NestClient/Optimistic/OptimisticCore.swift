@@ -209,12 +209,12 @@ actor OptimisticCore {
     }
 
     private func confirmed(_ id: PendingWrites.ID, _ receipt: Receipt) {
-        let isSettled = self.views.pending.answered(id, revision: receipt.revision, isChanged: receipt.isChanged)
+        let handle = self.handles[id]
+        self.views.pending.answered(id, revision: receipt.revision, isChanged: receipt.isChanged)
         // Who waits for the receipt sees the lists with the write.
         self.publish()
-        let isOpen = self.views.pending[id] != nil
-        self.handles[id]?.finish(isSettled || !isOpen ? .settled : .committed, .success(receipt))
-        if !isOpen { self.handles[id] = nil }
+        handle?.finish(self.views.pending.isSettled(id) ? .settled : .committed, .success(receipt))
+        self.forgetSettled()
     }
 
     private func failed(_ id: PendingWrites.ID, _ error: NestError) {
@@ -298,7 +298,12 @@ actor OptimisticCore {
             if let view = self.views.shown(id) { self.show(view, id) }
         }
         for id in settled { self.handles[id]?.become(.settled) }
-        for id in self.handles.keys where self.views.pending[id] == nil && self.handles[id]?.state == .settled {
+        self.forgetSettled()
+    }
+
+    /// Forgets the settled writes that were answered.
+    private func forgetSettled() {
+        for (id, handle) in self.handles where handle.isAnswered && self.views.pending.isSettled(id) {
             self.handles[id] = nil
         }
     }

@@ -39,6 +39,8 @@ public final class PendingWrite: Sendable {
 
     public var state: State { self.contents.withLockedValue { $0.state } }
 
+    var isAnswered: Bool { self.contents.withLockedValue { $0.result != nil } }
+
     /// Waits until the server has the write durably. Throws `NestError` if it refuses it. A cancelled task stops waiting;
     /// the write goes on.
     public func receipt() async throws(NestError) -> Receipt {
