@@ -169,7 +169,8 @@ let package = Package(
         .target(
             name: "NestClient",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestOverlay", "NestSecrets", nioCore, nioPosix, nioTLS, nioSSL,
+                "NestModel", "NestProtocol", "NestFraming", "NestOverlay", "NestSecrets", nioCore, nioPosix, nioTLS,
+                nioSSL,
                 concurrencyHelpers, deque, logging,
             ],
             swiftSettings: settings
@@ -354,7 +355,9 @@ let package = Package(
         ),
         .testTarget(
             name: "NestEngineTests",
-            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestStore", "NestEngine", "NestOverlay", "NestTestSupport"],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestSchema", "NestStore", "NestEngine", "NestOverlay", "NestTestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -12,6 +12,7 @@ import NestClient
         try await Self.observe(client, groceries) { try await Self.insert("Pepper", in: groceries, client) }
         try await Self.show(client, groceries) { try await Self.insert("Salt", in: groceries, client) }
         try await Self.move(client, groceries)
+        try await Self.writeWithoutWaiting(client, groceries)
         try await Self.refused(client, groceries)
         try await Self.undo(client)
         try await Self.group(client, groceries)
@@ -103,6 +104,24 @@ import NestClient
             as: ids[0]
         )
         try await context.save()
+    }
+
+    static func writeWithoutWaiting(_ client: NestClient, _ groceries: ObjectID) async throws {
+        let item = try await client.entity("Item")
+
+        let optimistic = try await client.optimistic()
+        let list = try item.request(where: "parent == \(groceries)", sort: "order", properties: ["title"])
+        try await optimistic.withResults(list) { states in
+            let context = ObjectContext(client)
+            try context.insert(item, ["title": "Flour", "parent": groceries])
+            let write = try optimistic.save(context, name: "add flour")
+            for try await state in states {
+                for row in try state.rows(of: list) { print(row.text("title"), state.pending.contains(row.id)) }
+                if write.state == .settled { break }
+            }
+            let receipt = try await write.receipt()
+            print("durable at revision \(receipt.revision)")
+        }
     }
 
     static func refused(_ client: NestClient, _ groceries: ObjectID) async throws {

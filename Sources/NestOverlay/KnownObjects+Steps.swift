@@ -66,7 +66,7 @@ extension KnownObjects {
         }
     }
 
-    /// A step on objects of which nothing is known.
+    /// Counts a step on objects that are not known.
     private mutating func lose() { self.opaqueSteps += 1 }
 
     private func found(
@@ -133,7 +133,8 @@ extension KnownObjects {
         }
         let set = Set(values.map(\.property) + placements.map(\.relationship))
         try self.assign(id, entity, values, known)
-        if let root = entity.root, !set.contains(root.relationship), let above = entity.relationship(root.relationship) {
+        if let root = entity.root, !set.contains(root.relationship), let above = entity.relationship(root.relationship)
+        {
             try self.assign(id, above, root.object, .last)
         }
         for placement in placements { try self.move(id, entity, placement, known) }

@@ -100,7 +100,9 @@ struct KnownObjects {
     func isMember(_ id: ObjectID, of source: FetchSource, _ relationship: RelationshipDescription) -> Bool? {
         if self.isGone(id) || self.isGone(source.object) { return false }
         guard let inverse = self.model.inverse(of: relationship) else { return nil }
-        guard inverse.isToMany else { return self.value(inverse.number, of: id).map { $0 == .reference(source.object) } }
+        guard inverse.isToMany else {
+            return self.value(inverse.number, of: id).map { $0 == .reference(source.object) }
+        }
         if let known = self.pairs[source]?[id] { return known }
         let back = FetchSource(object: id, relationship: inverse.number)
         if self.exact.contains(source) || self.exact.contains(back) { return false }
@@ -132,8 +134,8 @@ struct KnownObjects {
         self.changedProperties.insert(Property(top: self.model.top(of: entity), number: property))
     }
 
-    /// Puts an object into the lists of a relationship that views show, or moves it there. Returns `false` if the server
-    /// must refuse the place.
+    /// Puts an object into the lists of a relationship that views show, or moves it there. Returns `false` if the
+    /// server must refuse the place.
     mutating func place(
         _ id: ObjectID,
         in source: FetchSource,

@@ -38,10 +38,10 @@ struct KnownPaths {
         )
     }
 
-    // MARK: What the transactions touch
+    // MARK: What the transactions change
 
-    /// Whether the transactions may have changed the value of a path from an object. For a path of the object alone that
-    /// is known exactly.
+    /// Whether the transactions may have changed the value of a path from an object. For a path of the object alone
+    /// that is known exactly.
     func isAffected(_ path: PropertyPath, of id: ObjectID) -> Bool {
         if path.steps.isEmpty {
             switch path.leaf {

@@ -29,7 +29,7 @@ struct KnownPredicate {
     var isEmpty: Bool { self.conjuncts.isEmpty }
 
     /// Whether an object satisfies the predicate. `wasTrue`: whether it did before the transactions; then what they did
-    /// not touch is still true.
+    /// not change is still true.
     func isTrue(of id: ObjectID, _ paths: KnownPaths, wasTrue: Bool) -> Bool? {
         var isTrue: Bool? = true
         for (predicate, tests) in self.conjuncts {

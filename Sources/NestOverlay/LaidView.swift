@@ -18,7 +18,7 @@ struct LaidView {
     private let shape: ViewShape
     private let paths: KnownPaths
     private let base: SectionedSnapshot
-    private let touched: Set<ObjectID>
+    private let changed: Set<ObjectID>
     private let affectedColumns: Set<Int>
     private var result: OverlaidView
     /// The rows that stay, in the server's order, and those that come or move.
@@ -37,15 +37,15 @@ struct LaidView {
         self.paths = paths
         let known = paths.known
         self.base = known.shown.views[index].state
-        var touched = Set(known.changes.keys)
+        var changed = Set(known.changes.keys)
         if let source = shape.request.source, let relationship = shape.relationship {
-            touched.formUnion(known.pairs[source, default: [:]].keys)
+            changed.formUnion(known.pairs[source, default: [:]].keys)
             if known.exact.contains(source) || known.isGone(source.object) {
-                touched.formUnion(self.base.sections.flatMap { $0.rows.map(\.id) })
+                changed.formUnion(self.base.sections.flatMap { $0.rows.map(\.id) })
             }
-            touched.formUnion(known.exact.filter { $0.relationship == relationship.inverse }.map(\.object))
+            changed.formUnion(known.exact.filter { $0.relationship == relationship.inverse }.map(\.object))
         }
-        self.touched = touched
+        self.changed = changed
         self.affectedColumns = Set(
             shape.request.columns.indices.filter { paths.isAffected(shape.request.columns[$0], from: shape.entity) }
         )
@@ -67,7 +67,7 @@ struct LaidView {
             // The rows of a source that may have been deleted, which no row refers to.
             if self.known.changes[source.object]?.mayBeGone == true { doubts += 1 }
         }
-        if self.shape.request.outline != nil, !self.touched.isEmpty { doubts += 1 }
+        if self.shape.request.outline != nil, !self.changed.isEmpty { doubts += 1 }
         for comparison in self.shape.predicate.comparisons where !comparison.isOwn {
             let isAffected =
                 comparison.operator == .inSubtree
@@ -86,11 +86,11 @@ struct LaidView {
     private mutating func decideRows() {
         for section in self.base.sections {
             for row in section.rows {
-                guard self.touched.contains(row.id) || !self.affectedColumns.isEmpty else {
+                guard self.changed.contains(row.id) || !self.affectedColumns.isEmpty else {
                     self.rows.append((row, section.key))
                     continue
                 }
-                switch self.touched.contains(row.id) ? self.verdict(row.id, wasIn: true) : .isIn {
+                switch self.changed.contains(row.id) ? self.verdict(row.id, wasIn: true) : .isIn {
                 case .isOut: self.totalChange -= 1
                 case .unknown:
                     self.result.undecided.insert(row.id)
@@ -103,7 +103,7 @@ struct LaidView {
 
     /// Keeps a row of the server's state, with what is known of its values and place.
     private mutating func keep(_ row: Row, _ section: AttributeValue, isPlaced: Bool) {
-        if self.touched.contains(row.id) { self.result.pending.insert(row.id) }
+        if self.changed.contains(row.id) { self.result.pending.insert(row.id) }
         let new = self.overlaid(row)
         guard isPlaced, case .terms(let terms) = self.shape.order,
             terms.contains(where: { self.paths.isAffected($0.path, of: row.id) })
@@ -138,7 +138,7 @@ struct LaidView {
 
     /// Decides the objects that are not rows of the server's state.
     private mutating func decideOthers() {
-        for id in self.touched.sorted() where !self.known.shown.contains(id, in: self.index) {
+        for id in self.changed.sorted() where !self.known.shown.contains(id, in: self.index) {
             switch self.verdict(id, wasIn: false) {
             case .isOut: break
             case .unknown: self.result.undecided.insert(id)

@@ -52,9 +52,9 @@ package struct OptimisticViews: Sendable {
     /// What a view shows; `nil` before its first state.
     package func shown(_ id: ID) -> OverlaidView? { self.views[id]?.shown }
 
-    /// Returns the views that are shown differently now, in the order of their ids, and the writes that are settled. While
-    /// the changes of an own write are arriving, nothing is shown: it goes from the pending ones and comes with the
-    /// server's state at once, in all views.
+    /// Returns the views that are shown differently now, in the order of their ids, and the writes that are settled.
+    /// While the changes of an own write are arriving, nothing is shown: it goes from the pending ones and comes with
+    /// the server's state at once, in all views.
     package mutating func publish() -> (shown: [(id: ID, view: OverlaidView)], settled: [PendingWrites.ID]) {
         guard !self.pending.isArriving else { return ([], []) }
         var shown: [(id: ID, view: OverlaidView)] = []

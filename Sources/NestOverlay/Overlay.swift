@@ -5,14 +5,14 @@ import NestModel
 ///
 /// 1. The rows of all views say what is known of the objects.
 /// 2. The transactions run on that, in their order (`KnownObjects`).
-/// 3. For each view and each object that they touch it is decided whether it is a row: yes, no, or not known.
+/// 3. For each view and each object that they change it is decided whether it is a row: yes, no, or not known.
 /// 4. Rows that are in, and that changed their place, are placed by the order of the view.
 ///
 /// What is not known stays as the server has it. So the overlay may show too little, but nothing that is false. O(n + k
-/// log k) for n rows of the views and k touched objects; deletes and changes of one-to-one relationships O(n) each.
+/// log k) for n rows of the views and k changed objects; deletes and changes of one-to-one relationships O(n) each.
 package enum Overlay {
-    /// Returns the views with the transactions laid over them, in the order of `views`. Precondition: the views show the
-    /// same revision.
+    /// Returns the views with the transactions laid over them, in the order of `views`. Precondition: the views show
+    /// the same revision.
     package static func laid(
         over views: [OverlayView],
         _ transactions: [UnconfirmedTransaction],

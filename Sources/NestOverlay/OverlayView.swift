@@ -19,7 +19,7 @@ package struct OverlayView: Sendable {
 /// A view with pending transactions laid over it.
 package struct OverlaidView: Sendable, Equatable {
     package var state: SectionedSnapshot
-    /// The rows that a pending transaction touches.
+    /// The rows that a pending transaction changes.
     package var pending: Set<ObjectID>
     /// The objects of which it is not known what the transactions make of them in this view. Those that are rows of the
     /// server's state are shown as the server has them, with the values that are known; the others are not shown.
@@ -125,8 +125,8 @@ struct ViewShape {
         return .terms(request.sort.compactMap { RowTerm($0, of: entity, in: model) })
     }
 
-    /// Returns the ordered list of a condition `parent == X` that every row must satisfy: the order `order` of a request
-    /// without a source.
+    /// Returns the ordered list of a condition `parent == X` that every row must satisfy: the order `order` of a
+    /// request without a source.
     private static func list(
         in predicate: FetchPredicate,
         _ entity: EntityDescription,

@@ -45,8 +45,8 @@ package struct PendingWrites: Sendable {
         }
 
         fileprivate var isUndone = false
-        /// Whether the server must refuse it, by what was known once. It is then not shown, also when the reason, such as
-        /// an own delete, is confirmed and forgotten.
+        /// Whether the server must refuse it, by what was known once. It is then not shown, also when the reason, such
+        /// as an own delete, is confirmed and forgotten.
         package fileprivate(set) var isHopeless = false
         /// Whether all views that follow the server have it.
         fileprivate var isSettled = false

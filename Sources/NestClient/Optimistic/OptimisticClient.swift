@@ -13,13 +13,13 @@ import NestOverlay
 ///     let write = try optimistic.save(context, name: "Add milk")
 ///     try await write.receipt()
 ///
-/// What it shows is the server's state with the pending writes laid over it. When the server confirms a write, its state
-/// replaces the pending one in all lists at once, so that nothing flickers and no row is shown twice: inserted objects
-/// have their ids from the beginning. What the client cannot know, because it does not hold all objects, it leaves as
-/// the server has it (`OptimisticState.undecided`). Pending writes cost the server nothing.
+/// What it shows is the server's state with the pending writes laid over it. When the server confirms a write, its
+/// state replaces the pending one in all lists at once, so that nothing flickers and no row is shown twice: inserted
+/// objects have their ids from the beginning. What the client cannot know, because it does not hold all objects, it
+/// leaves as the server has it (`OptimisticState.undecided`). Pending writes cost the server nothing.
 ///
-/// Limits: outlines are shown as the server has them. A write is not part of an open group. Pending writes are lost with
-/// the process.
+/// Limits: outlines are shown as the server has them. A write is not part of an open group. Pending writes are lost
+/// with the process.
 public final class OptimisticClient: Sendable {
     public let client: NestClient
     private let core: OptimisticCore
@@ -73,8 +73,8 @@ public final class OptimisticClient: Sendable {
         return ids
     }
 
-    /// Undoes the newest write of the session, and shows it no more at once if it is a pending one. A pending write that
-    /// was not sent is withdrawn, and `nil` returned. Otherwise as `NestClient.undo`.
+    /// Undoes the newest write of the session, and shows it no more at once if it is a pending one. A pending write
+    /// that was not sent is withdrawn, and `nil` returned. Otherwise as `NestClient.undo`.
     @discardableResult
     public func undo(options: UndoOptions = UndoOptions()) async throws(NestError) -> Receipt? {
         guard let retracted = await self.core.beginUndo() else { return nil }
@@ -95,9 +95,18 @@ public final class OptimisticClient: Sendable {
 
     // MARK: Reading
 
+    /// Follows a request that was written by name: see `withResults(_:_:)` of an `ObjectFetchRequest`, and
+    /// `OptimisticState.rows(of:)`.
+    public func withResults<Result>(
+        _ request: NamedRequest,
+        _ body: (AsyncThrowingStream<OptimisticState, any Error>) async throws -> Result
+    ) async throws -> Result {
+        try await self.withResults(request.request, body)
+    }
+
     /// Follows a request while `body` runs: its first state when the server has sent it, then each newer one. A slow
-    /// consumer misses states, never the newest. The states end with a `NestError` if the server ends the subscription or
-    /// the client is closed.
+    /// consumer misses states, never the newest. The states end with a `NestError` if the server ends the subscription
+    /// or the client is closed.
     public func withResults<Result>(
         _ request: ObjectFetchRequest,
         _ body: (AsyncThrowingStream<OptimisticState, any Error>) async throws -> Result
@@ -116,8 +125,8 @@ extension NestClient {
     /// Returns the client's optimistic side, which shows writes before they are confirmed. Reads the model and reserves
     /// ids, so it needs a connection. All calls return the same one.
     ///
-    /// - Parameter stock: how many object ids to hold in reserve, 1 to `Limits.reservedIDsPerRequestMax`: as many as the
-    ///   program may insert without a connection. The first call decides.
+    /// `stock`: how many object ids to hold in reserve, 1 to `Limits.reservedIDsPerRequestMax`: as many as the program
+    /// may insert without a connection. The first call decides.
     public func optimistic(stock size: Int = 256) async throws(NestError) -> OptimisticClient {
         guard (1...Limits.reservedIDsPerRequestMax).contains(size) else {
             throw NestError(.limitExceeded, "a stock has 1 to \(Limits.reservedIDsPerRequestMax) ids")

@@ -4,9 +4,9 @@ import NestModel
 import NestOverlay
 import NestProtocol
 
-/// Drives the pending writes and the views of an optimistic client. It runs on the event loop of its `ClientCore`, which
-/// tells it what arrives, in order. It shows what there is to show when everything has been handled that was read at
-/// once.
+/// Drives the pending writes and the views of an optimistic client. It runs on the event loop of its `ClientCore`,
+/// which tells it what arrives, in order. It shows what there is to show when everything has been handled that was read
+/// at once.
 actor OptimisticCore {
     /// The writes that are under way at once. The others keep their order, and are not sent to a store with another
     /// history.
@@ -110,8 +110,8 @@ actor OptimisticCore {
         self.publishSoon()
     }
 
-    /// Begins to undo the newest write. Returns `nil` if it was not sent and is withdrawn; otherwise the session's newest
-    /// write has to be undone, which is this one if it is pending.
+    /// Begins to undo the newest write. Returns `nil` if it was not sent and is withdrawn; otherwise the session's
+    /// newest write has to be undone, which is this one if it is pending.
     func beginUndo() -> (write: PendingWrites.ID?, Void)? {
         guard let newest = self.views.pending.writes.last(where: { !$0.isRetracted && $0.state != .parked }) else {
             return (nil, ())
@@ -211,7 +211,7 @@ actor OptimisticCore {
     private func confirmed(_ id: PendingWrites.ID, _ receipt: Receipt) {
         let handle = self.handles[id]
         self.views.pending.answered(id, revision: receipt.revision, isChanged: receipt.isChanged)
-        // Who waits for the receipt sees the lists with the write.
+        // A caller that waits for the receipt sees the lists with the write.
         self.publish()
         handle?.finish(self.views.pending.isSettled(id) ? .settled : .committed, .success(receipt))
         self.forgetSettled()
@@ -292,12 +292,13 @@ actor OptimisticCore {
     private func publish() {
         self.takeStates()
         let (shown, settled) = self.views.publish()
+        // A program that sees the state finds its writes settled.
+        for id in settled { self.handles[id]?.become(.settled) }
         for (id, view) in shown { self.show(view, id) }
         let ids = Set(shown.map(\.id))
         for (id, followed) in self.followed where followed.isCurrent != followed.wasCurrent && !ids.contains(id) {
             if let view = self.views.shown(id) { self.show(view, id) }
         }
-        for id in settled { self.handles[id]?.become(.settled) }
         self.forgetSettled()
     }
 

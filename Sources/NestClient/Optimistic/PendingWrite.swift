@@ -41,8 +41,8 @@ public final class PendingWrite: Sendable {
 
     var isAnswered: Bool { self.contents.withLockedValue { $0.result != nil } }
 
-    /// Waits until the server has the write durably. Throws `NestError` if it refuses it. A cancelled task stops waiting;
-    /// the write goes on.
+    /// Waits until the server has the write durably. Throws `NestError` if it refuses it. A cancelled task stops
+    /// waiting; the write goes on.
     public func receipt() async throws(NestError) -> Receipt {
         let number = self.contents.withLockedValue { contents in
             defer { contents.nextWaiter += 1 }

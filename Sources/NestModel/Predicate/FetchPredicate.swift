@@ -175,8 +175,8 @@ public struct FetchPredicate: Hashable, Sendable {
         return zip(operands, operands.dropFirst() + [last]).map { $0..<$1 }
     }
 
-    /// The operands of the outermost AND, each as a predicate; the whole predicate if there is none, and nothing for the
-    /// empty one. Precondition: `isWellFormed`.
+    /// The operands of the outermost AND, each as a predicate; the whole predicate if there is none, and nothing for
+    /// the empty one. Precondition: `isWellFormed`.
     package var conjunctPredicates: [FetchPredicate] {
         self.conjuncts.map { FetchPredicate(nodes: Array(self.nodes[$0])) }
     }

@@ -41,7 +41,10 @@ extension SocketTests {
                 try self.optimistic.write(
                     WriteTransaction(
                         mutations: [
-                            .update(.object(id), values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))])
+                            .update(
+                                .object(id),
+                                values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))]
+                            )
                         ]
                     )
                 )
@@ -187,7 +190,9 @@ extension SocketTests {
                     let id = try #require(states.last).snapshot.sections[0].rows[2].id
                     try world.optimistic.write(
                         WriteTransaction(
-                            mutations: [.update(.object(id), values: [.init(PropertyNumber(2), .value(.string("note")))])]
+                            mutations: [
+                                .update(.object(id), values: [.init(PropertyNumber(2), .value(.string("note")))])
+                            ]
                         )
                     )
                     for try await state in results {
@@ -203,7 +208,7 @@ extension SocketTests {
         @Test func withoutIDsInStockAnInsertIsRefused() async throws {
             try await self.withWorld { world in
                 try await world.holdBack()
-                await #expect { 
+                await #expect {
                     for number in 0..<1_000 { _ = try world.insert("\(number)") }
                 } throws: { ($0 as? NestError)?.code == .connectionLost }
                 await world.letThrough()

@@ -39,7 +39,10 @@ final class OptimisticSimulation {
             model: self.model
         )
         self.store = try Store(configuration, newHistoryID: Identifier128.random(using: &self.random))
-        self.engine = try Engine(store: self.store, limits: EngineLimits(differenceRowsMin: seed.isMultiple(of: 3) ? 2 : 64))
+        self.engine = try Engine(
+            store: self.store,
+            limits: EngineLimits(differenceRowsMin: seed.isMultiple(of: 3) ? 2 : 64)
+        )
         self.scene = Scene(model: self.model, naive: try NaiveResults(self.store), &self.random)
         self.other = SimulatedClient(session: .random(using: &self.random), connection: ConnectionID(0))
         try self.perform([self.other.connect(as: self.newConnection())])

@@ -140,9 +140,11 @@ final class OverlaySimulation {
 
     private func text(_ request: ObjectFetchRequest) -> String {
         let entity = self.model.entity(request.entity)!
-        let predicate = request.predicate.nodes.isEmpty ? "" : " where \(request.predicate.text(of: entity, in: self.model))"
+        let predicate =
+            request.predicate.nodes.isEmpty ? "" : " where \(request.predicate.text(of: entity, in: self.model))"
         let sort = request.sort.map { "\($0.key)".prefix(80) }
-        return "\(entity.name) \(request.source.map { "\($0)" } ?? "")\(predicate) by \(sort) \(request.section.map { "\($0)" } ?? "") \(request.window.map { "\($0)" } ?? "")"
+        return
+            "\(entity.name) \(request.source.map { "\($0)" } ?? "")\(predicate) by \(sort) \(request.section.map { "\($0)" } ?? "") \(request.window.map { "\($0)" } ?? "")"
     }
 
     private func laid(over views: [OverlayView], _ transactions: [[Mutation]]) -> Overlaid {
@@ -152,7 +154,7 @@ final class OverlaySimulation {
     private func count(_ check: PredictionCheck, _ view: OverlaidView) {
         self.counts["views", default: 0] += 1
         guard !view.pending.isEmpty || check.changesRows else { return }
-        self.counts["touched", default: 0] += 1
+        self.counts["changed", default: 0] += 1
         if view.isDecided { self.counts["decided", default: 0] += 1 }
         if view.isDecided, check.changesRows { self.counts["decided with other rows", default: 0] += 1 }
         if view.isDecided, check.isWindow { self.counts["decided windows", default: 0] += 1 }
@@ -295,7 +297,9 @@ struct PredictionCheck {
             )
         }
         let indexes = known.compactMap { there[$0.row.id]?.index }
-        if indexes != indexes.sorted() { faults.append("decided rows in another order: \(Self.brief(known)), \(Self.brief(all))") }
+        if indexes != indexes.sorted() {
+            faults.append("decided rows in another order: \(Self.brief(known)), \(Self.brief(all))")
+        }
         if self.isWhole {
             let ids = Set(shown.map(\.row.id)).union(self.laid.undecided)
             for flat in all where !ids.contains(flat.row.id) { faults.append("lacks \(Self.brief([flat]))") }

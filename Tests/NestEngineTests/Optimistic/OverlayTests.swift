@@ -32,6 +32,8 @@ import Testing
             try simulation.run(steps: Seeds.steps(120))
             counts.merge(simulation.counts) { $0 + $1 }
         }
-        print("optimistic: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))")
+        print(
+            "optimistic: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))"
+        )
     }
 }
