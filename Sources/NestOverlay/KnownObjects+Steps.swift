@@ -207,7 +207,7 @@ extension KnownObjects {
             if !self.place(id, in: source, inverse, place) { throw PredictedRefusal() }
             return
         }
-        // One to one: whoever had either object loses it. An object may have itself.
+        // One to one: an object that had either of them loses it. An object may have itself.
         for other in self.all {
             if other != target, self.value(inverse.number, of: other) == .reference(id),
                 self.isOf(other, relationship.destination)

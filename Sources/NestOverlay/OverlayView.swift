@@ -27,7 +27,7 @@ package struct OverlaidView: Sendable, Equatable {
     /// The number of reasons for which any row may differ, such as a step on objects that no view shows.
     package var doubts: Int
 
-    /// Whether the rows are what the server will answer once it has the transactions, if nobody else writes.
+    /// Whether the rows are what the server will answer once it has the transactions, if no other session writes.
     package var isDecided: Bool { self.undecided.isEmpty && self.doubts == 0 }
 }
 

@@ -31,7 +31,7 @@ actor ClientCore {
     private var queues: [SubscriberID: ResultsQueue] = [:]
     private var changesQueues: [SubscriberID: ChangesQueue] = [:]
     private var undoFollowers: [ObjectIdentifier: UndoFollower] = [:]
-    /// Shows the writes of this client before they are confirmed; `nil`: nobody has asked for it.
+    /// Shows the writes of this client before they are confirmed; `nil`: no program has asked for it.
     var optimistic: OptimisticCore?
     var presenceUsers = PresenceUsers()
     /// Answers to transfers that arrived before their caller waited for them.
@@ -207,42 +207,6 @@ actor ClientCore {
     /// Ends the group without waiting for the answer, for a caller that may be cancelled.
     func leaveGroup() {
         self.perform(self.machine.endGroup(nil))
-    }
-
-    func change(_ subscriber: SubscriberID, to request: ObjectFetchRequest) async throws(NestError) -> Bool {
-        let reply = try await self.request(timeout: self.configuration.requestTimeout) { machine, token in
-            machine.change(subscriber, to: request, token)
-        }
-        if case .changed(let isNewest) = reply { return isNewest }
-        return false
-    }
-
-    func edit(_ subscriber: SubscriberID, _ edit: OutlineEdit) async throws(NestError) -> Bool {
-        let reply = try await self.request(timeout: self.configuration.requestTimeout) { machine, token in
-            machine.edit(subscriber, edit, token)
-        }
-        if case .changed(let isNewest) = reply { return isNewest }
-        return false
-    }
-
-    func currentRequest(_ subscriber: SubscriberID) -> ObjectFetchRequest? {
-        self.machine.currentRequest(of: subscriber)
-    }
-
-    func laterStates(_ subscriber: SubscriberID) -> [ExpandedState] { self.machine.laterStates(of: subscriber) }
-
-    func setExpanded(_ subscriber: SubscriberID, _ states: [ExpandedState]) async throws(NestError) {
-        _ = try await self.request(timeout: self.configuration.requestTimeout) { machine, token in
-            machine.setExpanded(subscriber, states, token)
-        }
-    }
-
-    func pause(_ subscriber: SubscriberID) { self.perform(self.machine.pause(subscriber)) }
-
-    func resume(_ subscriber: SubscriberID) { self.perform(self.machine.resume(subscriber)) }
-
-    func restart(_ subscriber: SubscriberID, reason: String) {
-        self.perform(self.machine.restart(subscriber, reason: reason))
     }
 
     func queuesChanged(by byteCount: Int) {

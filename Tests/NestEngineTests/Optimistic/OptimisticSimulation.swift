@@ -9,7 +9,7 @@ import Testing
 /// Clients that show their writes before they are confirmed, over a random history by seed: writes that wait, that are
 /// refused, that others overtake; group commits; connections that are blocked, and cut between any two frames, so that
 /// answers are lost and writes are sent again. Each client checks the laws at every publish. In the end everything is
-/// settled, and everybody shows what the server has.
+/// settled, and all clients show what the server has.
 final class OptimisticSimulation {
     private let seed: UInt64
     private var random: SeededRandom
