@@ -21,8 +21,15 @@ struct LaidView {
     private let changed: Set<ObjectID>
     private let affectedColumns: Set<Int>
     private var result: OverlaidView
+    /// A row that stays at its place. `base` is the server's row: by its values the rows are in order.
+    private struct Staying {
+        var row: Row
+        var section: AttributeValue
+        var base: Row
+    }
+
     /// The rows that stay, in the server's order, and those that come or move.
-    private var rows: [(row: Row, section: AttributeValue)] = []
+    private var rows: [Staying] = []
     private var arrivals: [Arrival] = []
     /// The changes of the number of rows: in all, and before the window.
     private var totalChange = 0
@@ -53,6 +60,11 @@ struct LaidView {
     }
 
     mutating func finish() -> OverlaidView {
+        guard self.shape.request.outline == nil else {
+            // Outlines are shown as the server has them.
+            self.result.doubts = self.changed.isEmpty ? self.known.opaqueSteps : 1
+            return self.result
+        }
         self.result.doubts = self.known.opaqueSteps + self.shapeDoubts
         self.decideRows()
         self.decideOthers()
@@ -67,7 +79,6 @@ struct LaidView {
             // The rows of a source that may have been deleted, which no row refers to.
             if self.known.changes[source.object]?.mayBeGone == true { doubts += 1 }
         }
-        if self.shape.request.outline != nil, !self.changed.isEmpty { doubts += 1 }
         for comparison in self.shape.predicate.comparisons where !comparison.isOwn {
             let isAffected =
                 comparison.operator == .inSubtree
@@ -87,7 +98,7 @@ struct LaidView {
         for section in self.base.sections {
             for row in section.rows {
                 guard self.changed.contains(row.id) || !self.affectedColumns.isEmpty else {
-                    self.rows.append((row, section.key))
+                    self.rows.append(Staying(row: row, section: section.key, base: row))
                     continue
                 }
                 switch self.changed.contains(row.id) ? self.verdict(row.id, wasIn: true) : .isIn {
@@ -108,17 +119,17 @@ struct LaidView {
         guard isPlaced, case .terms(let terms) = self.shape.order,
             terms.contains(where: { self.paths.isAffected($0.path, of: row.id) })
         else {
-            self.rows.append((new, section))
+            self.rows.append(Staying(row: new, section: section, base: row))
             return
         }
         // Without all terms it stays where it was.
         if self.sortKeyChanges(row, terms) == false {
-            self.rows.append((new, section))
+            self.rows.append(Staying(row: new, section: section, base: row))
         } else if let key = self.key(of: row.id, terms), let name = self.section(of: key, terms) {
             self.arrivals.append(Arrival(row: new, section: name, key: key))
         } else {
             self.result.undecided.insert(row.id)
-            self.rows.append((new, section))
+            self.rows.append(Staying(row: new, section: section, base: row))
         }
     }
 
@@ -273,17 +284,17 @@ struct LaidView {
     }
 
     private mutating func place() {
-        var rows = self.rows
+        let rows: [(row: Row, section: AttributeValue)]
         switch self.shape.order {
-        case .list: rows = self.listed(rows)
-        case .ids: rows = self.merged(rows) { $0.id < $1.id }
+        case .list: rows = self.listed(self.rows.map { ($0.row, $0.section) })
+        case .ids: rows = self.merged { $0.id < $1.id }
         case .terms(let terms):
             let isKnown = self.rowsHaveKeys(terms)
             if !isKnown, !self.arrivals.isEmpty {
                 // Rows that should move stay: the others' keys are not known.
-                rows = self.inOldOrder(rows)
+                rows = self.inOldOrder(self.rows.map { ($0.row, $0.section) })
             } else {
-                rows = self.merged(rows) { RowKey.isBefore($0, $1, terms) }
+                rows = self.merged { RowKey.isBefore($0, $1, terms) }
             }
         }
         self.publish(rows)
@@ -291,14 +302,12 @@ struct LaidView {
 
     /// Merges the arrivals with the rows that stay. One that comes to lie beyond an end of the window, where others may
     /// be, is not shown.
-    private mutating func merged(
-        _ rows: [(row: Row, section: AttributeValue)],
-        _ isBefore: (RowKey, RowKey) -> Bool
-    ) -> [(row: Row, section: AttributeValue)] {
+    private mutating func merged(_ isBefore: (RowKey, RowKey) -> Bool) -> [(row: Row, section: AttributeValue)] {
+        let rows = self.rows.map { (row: $0.row, section: $0.section) }
         guard !self.arrivals.isEmpty else { return rows }
         let arrivals = self.arrivals.sorted { isBefore($0.key, $1.key) }
-        let keys: [RowKey] = rows.map { row in
-            if case .terms(let terms) = self.shape.order { return self.key(of: row.row, terms) }
+        let keys: [RowKey] = self.rows.map { row in
+            if case .terms(let terms) = self.shape.order { return self.key(of: row.base, terms) }
             return RowKey(values: [], id: row.row.id)
         }
         var merged: [(row: Row, section: AttributeValue)] = []
@@ -312,15 +321,21 @@ struct LaidView {
             let isNew = !self.known.shown.contains(arrival.row.id, in: self.index)
             let isBeforeAll = next == 0 && !self.shape.startsAtFirst
             let isAfterAll = next == rows.count && !self.shape.endsAtLast
-            if isNew { self.totalChange += 1 }
+            let counts = isNew && self.wasOutside(arrival.row.id)
+            if counts { self.totalChange += 1 }
             if isBeforeAll || isAfterAll {
                 self.result.pending.remove(arrival.row.id)
-                if isBeforeAll, !isAfterAll { self.countBefore += 1 }
+                if isBeforeAll, !isAfterAll, counts { self.countBefore += 1 }
             } else {
                 merged.append((arrival.row, arrival.section))
             }
         }
         return merged + rows[next...]
+    }
+
+    /// Whether an object that no row shows was certainly not in the result. A window may not show it.
+    private func wasOutside(_ id: ObjectID) -> Bool {
+        self.shape.startsAtFirst && self.shape.endsAtLast || self.known.isFresh(id)
     }
 
     /// Puts the rows in the order of the list.
@@ -330,14 +345,16 @@ struct LaidView {
         guard let sketch = self.known.sketches[self.index] else { return rows }
         var shown = Dictionary(uniqueKeysWithValues: rows.map { ($0.row.id, $0.row) })
         let wasShown = Set(shown.keys)
+        let entries = Set(sketch.entries)
         for arrival in self.arrivals {
             let id = arrival.row.id
+            let counts = self.wasOutside(id)
             if sketch.before.contains(id) || sketch.after.contains(id) {
-                self.totalChange += 1
+                if counts { self.totalChange += 1 }
                 self.result.pending.remove(id)
-                if sketch.before.contains(id) { self.countBefore += 1 }
-            } else if sketch.entries.contains(id), !sketch.uncertain.contains(id) {
-                self.totalChange += 1
+                if counts, sketch.before.contains(id) { self.countBefore += 1 }
+            } else if entries.contains(id), !sketch.uncertain.contains(id) {
+                if counts { self.totalChange += 1 }
                 shown[id] = arrival.row
             } else {
                 self.result.undecided.insert(id)

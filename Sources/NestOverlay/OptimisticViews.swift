@@ -20,7 +20,7 @@ package struct OptimisticViews: Sendable {
         var isFollowing = true
     }
 
-    package let model: ManagedObjectModel
+    package var model: ManagedObjectModel
     package var pending = PendingWrites()
     private var views: [ID: Held] = [:]
 
@@ -58,6 +58,8 @@ package struct OptimisticViews: Sendable {
     package mutating func publish() -> (shown: [(id: ID, view: OverlaidView)], settled: [PendingWrites.ID]) {
         guard !self.pending.isArriving else { return ([], []) }
         var shown: [(id: ID, view: OverlaidView)] = []
+        var foreseen: Set<PendingWrites.ID> = []
+        var possible: Set<PendingWrites.ID> = []
         let byRevision = Dictionary(grouping: self.views.keys) { self.views[$0]?.view.state.revision ?? Revision(0) }
         for (revision, ids) in byRevision.sorted(by: { $0.key < $1.key }) {
             let ids = ids.sorted()
@@ -67,12 +69,15 @@ package struct OptimisticViews: Sendable {
                 writes.map(\.transaction),
                 in: self.model
             )
-            self.pending.foresaw(refusalOf: laid.refused.map { writes[$0].id })
+            let refused = Set(laid.refused.map { writes[$0].id })
+            for write in writes where !refused.contains(write.id) { possible.insert(write.id) }
+            foreseen.formUnion(refused)
             for (id, view) in zip(ids, laid.views) where self.views[id]?.shown != view {
                 self.views[id]?.shown = view
                 shown.append((id, view))
             }
         }
+        self.pending.foresaw(refusalOf: foreseen.subtracting(possible).sorted())
         let revisions = self.views.values.map { (isFollowing: $0.isFollowing, revision: $0.view.state.revision) }
         let settled = self.pending.settle(
             following: revisions.filter(\.isFollowing).map(\.revision).min(),

@@ -37,6 +37,8 @@ package struct PendingWrites: Sendable {
         package let id: ID
         package let transaction: UnconfirmedTransaction
         package fileprivate(set) var state = State.queued
+        /// Whether it was sent before.
+        fileprivate var wasSent = false
         /// Whether the client has asked to undo it. It is then not shown any more.
         package fileprivate(set) var isRetracted = false
         /// Whether the server has it and the undo that was asked for has not arrived: it would be shown again.
@@ -76,7 +78,9 @@ package struct PendingWrites: Sendable {
 
     /// Forgets a write that was not sent. Returns it, or `nil` if it was.
     package mutating func withdraw(_ id: ID) -> Write? {
-        guard let index = self.index(id), self.writes[index].state == .queued else { return nil }
+        guard let index = self.index(id), self.writes[index].state == .queued, !self.writes[index].wasSent else {
+            return nil
+        }
         self.reconsider()
         return self.writes.remove(at: index)
     }
@@ -102,6 +106,7 @@ package struct PendingWrites: Sendable {
 
     package mutating func sent(_ id: ID, request: UInt64) {
         guard let index = self.index(id) else { return }
+        self.writes[index].wasSent = true
         switch self.writes[index].state {
         case .queued, .doubtful, .sent: self.writes[index].state = .sent(request: request)
         case .committed, .parked: break
@@ -148,16 +153,31 @@ package struct PendingWrites: Sendable {
         for index in self.writes.indices { self.writes[index].isHopeless = false }
     }
 
-    /// The write waits to be sent again on the same connection.
+    /// The write could not be carried out now. It waits to be sent again.
     package mutating func requeue(_ id: ID) {
-        guard let index = self.index(id), case .sent = self.writes[index].state else { return }
-        self.writes[index].state = .queued
+        guard let index = self.index(id) else { return }
+        switch self.writes[index].state {
+        case .queued, .sent, .doubtful: self.writes[index].state = .queued
+        case .committed, .parked: break
+        }
+    }
+
+    /// Parks the writes that are not under way. Returns them.
+    package mutating func parkUnsent() -> [ID] {
+        var parked: [ID] = []
+        for index in self.writes.indices where self.writes[index].state == .queued {
+            self.writes[index].state = .parked
+            parked.append(self.writes[index].id)
+        }
+        return parked
     }
 
     package mutating func connectionLost() {
         self.open = []
         for index in self.writes.indices {
             if case .sent = self.writes[index].state { self.writes[index].state = .doubtful }
+            // Nothing is held back for an undo whose answer may be far.
+            if self.writes[index].isBeingUndone { self.writes[index].isUndone = true }
         }
     }
 

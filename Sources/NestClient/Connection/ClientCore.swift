@@ -345,6 +345,7 @@ actor ClientCore {
             }
         }
         if isFlushNeeded { self.channel?.flush() }
+        if case .closed(let error) = self.machine.phase { self.optimistic?.assumeIsolated { $0.closed(error) } }
         self.updateReading()
     }
 

@@ -211,15 +211,6 @@ public final class ObjectContext {
         self.index(self.steps.count - 1)
     }
 
-    /// Gives ids to the objects that the server would name. `next`: the next id.
-    func giveIDs(_ next: () -> ObjectID?) {
-        for index in self.steps.indices {
-            guard case .insert(let entity, let values, let placements) = self.steps[index].mutation, let id = next()
-            else { continue }
-            self.steps[index].mutation = .insertAs(id, entity: entity, values: values, placements: placements)
-        }
-    }
-
     /// Finds the values that may still be replaced. Called when steps are removed or sent.
     func index() {
         self.assigned = [:]

@@ -52,6 +52,8 @@ package struct OutgoingRequest: Equatable, Sendable {
     package var projection: [PropertyNumber]
     /// Whether it is sent only to a server that knows users and expiries. Another would ignore these fields.
     package var needsUsers = false
+    /// The history that the store must have; `nil`: any. The request fails instead of being sent to another one.
+    package var history: Identifier128?
     /// The group that the request belongs to. It is not sent again outside the group.
     package var group: UInt64?
 

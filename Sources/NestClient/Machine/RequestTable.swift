@@ -186,7 +186,10 @@ package struct RequestTable: Sendable {
     /// Handles a new connection. Removes and returns writes that may have reached another history: they are not sent to
     /// this one.
     package mutating func connected(history: Identifier128) -> [OutgoingRequest] {
-        self.removeWaiting { $0.request.kind == .write && $0.sentTo != nil && $0.sentTo != history }
+        self.removeWaiting { waiting in
+            if let wanted = waiting.request.history, wanted != history { return true }
+            return waiting.request.kind == .write && waiting.sentTo != nil && waiting.sentTo != history
+        }
     }
 
     /// Removes and returns the requests that may only be sent to a server which knows users and expiries.

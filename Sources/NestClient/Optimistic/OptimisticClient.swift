@@ -36,17 +36,17 @@ public final class OptimisticClient: Sendable {
     /// Writes the changes of a context, and shows them at once. Afterwards the context is empty, and knows the ids of
     /// the objects that it inserts. Returns before anything is sent.
     ///
-    /// An object that `findOrCreate` inserts is shown only when the server has it. Throws `connectionLost` if the stock
+    /// An object that `findOrCreate` inserts is shown only when the server has it, and the context does not learn its id.
+    /// Throws `connectionLost` if the stock
     /// of reserved ids is used up and there is no connection to reserve more, `limitExceeded` if
     /// `Limits.clientRequestsWaitingMax` writes are pending.
     @discardableResult
     public func save(_ context: ObjectContext, name: String? = nil) throws(NestError) -> PendingWrite {
-        let inserts = context.mutations.count { if case .insert = $0 { true } else { false } }
-        let ids = try self.ids(inserts)
-        return try self.write(try context.takeTransaction(named: name, ids: ids))
+        try self.write(try context.takeTransaction(named: name) { (count) throws(NestError) in try self.ids(count) })
     }
 
-    /// Writes a transaction whose inserts have ids from `reserveIDs`, and shows it at once.
+    /// Writes a transaction, and shows it at once. Its inserts should be *insert as* with ids of `newID`: an object
+    /// without an id is shown only when the server has it.
     @discardableResult
     public func write(_ transaction: WriteTransaction) throws(NestError) -> PendingWrite {
         var transaction = transaction
@@ -73,18 +73,29 @@ public final class OptimisticClient: Sendable {
         return ids
     }
 
-    /// Undoes the newest write of the session, and shows it no more at once if it is a pending one. A pending write
-    /// that was not sent is withdrawn, and `nil` returned. Otherwise as `NestClient.undo`.
+    /// Undoes the newest write. A pending one is shown no more at once; it is undone when the server has it, so this
+    /// waits for the connection. Returns `nil` if there is nothing left to undo: the pending write was not sent and is
+    /// withdrawn, or the server has refused it. Without a pending write it is `NestClient.undo`.
     @discardableResult
     public func undo(options: UndoOptions = UndoOptions()) async throws(NestError) -> Receipt? {
-        guard let retracted = await self.core.beginUndo() else { return nil }
-        do throws(NestError) {
-            let receipt = try await self.client.undo(options: options)
-            await self.core.endUndo(of: retracted.write, didUndo: true)
-            return receipt
-        } catch {
-            await self.core.endUndo(of: retracted.write, didUndo: false)
-            throw error
+        switch await self.core.beginUndo() {
+        case .withdrawn: return nil
+        case .none: return try await self.client.undo(options: options)
+        case .retracted(let id, let write):
+            let written: Receipt
+            do throws(NestError) { written = try await write.receipt() } catch {
+                await self.core.endUndo(of: id, didUndo: false)
+                if write.state == .refused { return nil }
+                throw error
+            }
+            do throws(NestError) {
+                let receipt = try await self.client.undo(options: options, expecting: written.revision)
+                await self.core.endUndo(of: id, didUndo: true)
+                return receipt
+            } catch {
+                await self.core.endUndo(of: id, didUndo: false)
+                throw error
+            }
         }
     }
 
@@ -140,7 +151,10 @@ extension NestClient {
 
 extension ClientCore {
     func optimisticCore(_ model: ManagedObjectModel, stockSize: Int) -> OptimisticCore {
-        if let optimistic { return optimistic }
+        if let optimistic {
+            optimistic.assumeIsolated { $0.follow(model) }
+            return optimistic
+        }
         let made = OptimisticCore(self, model, ReservedIDStock(size: stockSize))
         self.optimistic = made
         return made

@@ -39,6 +39,12 @@ actor OptimisticCore {
     /// The history that the views, the ids in stock and the pending writes belong to.
     private var history: Identifier128?
     private var isPausing = false
+    /// Whether a write is repeated that could not be carried out: until it is, they are sent one by one.
+    private var isCareful = false
+    /// The answers whose writes are not shown as answered yet.
+    private var answered: [(id: PendingWrites.ID, result: Result<Receipt, NestError>)] = []
+    /// Why the client is closed.
+    private var closure: NestError?
     private var isPublishDue = false
 
     init(_ core: ClientCore, _ model: ManagedObjectModel, _ stock: ReservedIDStock) {
@@ -61,6 +67,7 @@ actor OptimisticCore {
     // MARK: The program
 
     func add(_ write: PendingWrite) {
+        if let closure { return write.finish(.refused, .failure(closure)) }
         guard self.views.pending.writes.count < Limits.clientRequestsWaitingMax else {
             let message = "\(Limits.clientRequestsWaitingMax) writes are pending"
             return write.finish(.refused, .failure(NestError(.limitExceeded, message)))
@@ -69,7 +76,7 @@ actor OptimisticCore {
         let id = self.views.pending.add(UnconfirmedTransaction(write.transaction.mutations, time: time))
         self.handles[id] = write
         self.send()
-        self.publish()
+        self.publishSoon()
     }
 
     func follow(
@@ -110,25 +117,30 @@ actor OptimisticCore {
         self.publishSoon()
     }
 
-    /// Begins to undo the newest write. Returns `nil` if it was not sent and is withdrawn; otherwise the session's
-    /// newest write has to be undone, which is this one if it is pending.
-    func beginUndo() -> (write: PendingWrites.ID?, Void)? {
-        guard let newest = self.views.pending.writes.last(where: { !$0.isRetracted && $0.state != .parked }) else {
-            return (nil, ())
-        }
+    enum Undo {
+        /// The newest write was not sent, and is withdrawn.
+        case withdrawn
+        /// The newest write is pending, and not shown any more.
+        case retracted(PendingWrites.ID, PendingWrite)
+        case none
+    }
+
+    /// Begins to undo the newest pending write.
+    func beginUndo() -> Undo {
+        let newest = self.views.pending.writes.last { !$0.isRetracted && !self.views.pending.isSettled($0.id) }
+        guard let newest, let handle = self.handles[newest.id] else { return .none }
         if self.views.pending.withdraw(newest.id) != nil {
-            let message = "it was undone before it was sent"
-            self.handles.removeValue(forKey: newest.id)?.finish(.withdrawn, .failure(NestError(.cancelled, message)))
+            self.handles[newest.id] = nil
             self.publish()
-            return nil
+            handle.finish(.withdrawn, .failure(NestError(.cancelled, "it was undone before it was sent")))
+            return .withdrawn
         }
         self.views.pending.retract(newest.id)
         self.publish()
-        return (newest.id, ())
+        return .retracted(newest.id, handle)
     }
 
-    func endUndo(of write: PendingWrites.ID?, didUndo: Bool) {
-        guard let write else { return }
+    func endUndo(of write: PendingWrites.ID, didUndo: Bool) {
         self.views.pending.undone(write, didUndo: didUndo)
         self.publish()
     }
@@ -155,26 +167,58 @@ actor OptimisticCore {
         let history = self.core.assumeIsolated { $0.machine.welcome?.historyID }
         if let old = self.history, history != old { self.historyChanged() }
         self.history = history
-        self.refillStock()
-        self.send()
+        // The machine sends these again.
+        for (token, id) in self.tokens {
+            self.views.pending.sent(id, request: token.rawValue)
+            if case .sent = self.views.pending[id]?.state { self.handles[id]?.become(.sent) }
+        }
+        self.sendSoon()
     }
 
     func connectionLost() {
         self.views.pending.connectionLost()
-        for token in self.tokens.keys { self.tokens[token].map { self.handles[$0]?.become(.queued) } }
+        for (id, handle) in self.handles where self.views.pending[id]?.state == .doubtful { handle.become(.queued) }
+    }
+
+    /// The client is closed, or has given up. No request is sent any more.
+    func closed(_ error: NestError) {
+        guard self.closure == nil else { return }
+        self.closure = error
+        self.tokens = [:]
+        for (id, handle) in self.handles {
+            if self.views.pending[id] != nil { _ = self.views.pending.refused(id) }
+            if !handle.isAnswered { handle.finish(.refused, .failure(error)) }
+        }
+        self.handles = [:]
     }
 
     private func historyChanged() {
         self.stock.clear()
+        self.tokens = [:]
         for id in self.followed.keys {
             self.followed[id]?.hasState = false
             self.followed[id]?.isCurrent = false
         }
-        for id in self.views.historyChanged() {
-            let message = "the store has another history: it was not carried out, or that is not known"
-            self.handles.removeValue(forKey: id)?.finish(.parked, .failure(NestError(.outcomeUnknown, message)))
+        let message = "the store has another history: it was not carried out, or that is not known"
+        self.park(self.views.historyChanged(), NestError(.outcomeUnknown, message))
+        // The old history had the others.
+        for handle in self.handles.values { handle.become(.settled) }
+        self.forgetSettled()
+    }
+
+    /// Gives writes back that are not sent any more.
+    private func park(_ ids: [PendingWrites.ID], _ error: NestError) {
+        for id in ids {
             self.views.pending.discard(id)
+            self.handles.removeValue(forKey: id)?.finish(.parked, .failure(error))
         }
+    }
+
+    /// The server has another model. Writes with the numbers of an old one that it does not extend are given back.
+    func follow(_ model: ManagedObjectModel) {
+        guard model != self.views.model else { return }
+        if !model.extends(self.views.model) { self.park(self.views.pending.parkUnsent(), NamedRequest.otherModel) }
+        self.views.model = model
     }
 
     /// An element has arrived for some lists.
@@ -204,36 +248,40 @@ actor OptimisticCore {
         case .success: self.refused(id, NestError(.protocolViolation, "the answer to a write is no receipt"))
         case .failure(let error): self.failed(id, error)
         }
-        self.send()
+        self.sendSoon()
         return true
     }
 
     private func confirmed(_ id: PendingWrites.ID, _ receipt: Receipt) {
-        let handle = self.handles[id]
+        if self.tokens.isEmpty { self.isCareful = false }
         self.views.pending.answered(id, revision: receipt.revision, isChanged: receipt.isChanged)
         // A caller that waits for the receipt sees the lists with the write.
-        self.publish()
-        handle?.finish(self.views.pending.isSettled(id) ? .settled : .committed, .success(receipt))
-        self.forgetSettled()
+        self.answered.append((id, .success(receipt)))
+        self.publishSoon()
     }
 
     private func failed(_ id: PendingWrites.ID, _ error: NestError) {
-        switch error.code.retry {
-        case .never: self.refused(id, error)
-        case .unknownOutcome where error.code == .outcomeUnknown: self.refused(id, error, .parked)
-        case .reconnect where error.code == .closed: self.refused(id, error)
-        case .now, .later, .unknownOutcome, .reconnect:
-            // With its key it is carried out once.
+        switch error.code {
+        case .closed: return self.refused(id, error)
+        case .schemaChanged:
+            // Its numbers are those of another model, and so are the numbers of those that wait.
             self.views.pending.requeue(id)
-            self.handles[id]?.become(.queued)
-            self.pause()
+            return self.park(self.views.pending.parkUnsent(), error)
+        default: break
         }
+        // An earlier write is repeated, on which this one may depend.
+        let isEarly = self.views.pending.writes.contains { $0.id < id && $0.state == .queued }
+        if error.code.retry == .never, !isEarly { return self.refused(id, error) }
+        // With its key it is carried out once.
+        self.views.pending.requeue(id)
+        self.handles[id]?.become(.queued)
+        self.pause()
     }
 
-    private func refused(_ id: PendingWrites.ID, _ error: NestError, _ state: PendingWrite.State = .refused) {
+    private func refused(_ id: PendingWrites.ID, _ error: NestError) {
         _ = self.views.pending.refused(id)
-        self.publish()
-        self.handles.removeValue(forKey: id)?.finish(state, .failure(error))
+        self.answered.append((id, .failure(error)))
+        self.publishSoon()
     }
 
     private func reserved(_ result: Result<Reply, NestError>) {
@@ -247,9 +295,9 @@ actor OptimisticCore {
 
     /// Sends waiting writes in their order.
     private func send() {
-        guard !self.isPausing, case .ready = self.core.assumeIsolated({ $0.machine.phase }) else { return }
+        guard case .ready = self.core.assumeIsolated({ $0.machine.phase }) else { return }
         for write in self.views.pending.writes {
-            guard self.tokens.count < Self.sentMax else { return }
+            guard !self.isPausing, self.tokens.count < (self.isCareful ? 1 : Self.sentMax) else { return }
             guard write.state == .queued, let handle = self.handles[write.id], !self.tokens.values.contains(write.id)
             else { continue }
             let token = self.core.assumeIsolated { $0.newToken() }
@@ -257,23 +305,28 @@ actor OptimisticCore {
             // Requests are known by their tokens, which stay the same when they are sent again.
             self.views.pending.sent(write.id, request: token.rawValue)
             handle.become(.sent)
-            let request = OutgoingRequest(
-                owner: .caller(token),
-                kind: .write,
-                TransactionMessage(handle.transaction)
-            )
+            var request = OutgoingRequest(owner: .caller(token), kind: .write, TransactionMessage(handle.transaction))
+            request.history = self.history
             self.core.assumeIsolated { core in core.perform(core.machine.submit(request)) }
         }
     }
 
+    /// Sends once the machine's actions are done that are being performed: their frames have lower ids.
+    private func sendSoon() {
+        self.enqueue { core in
+            core.refillStock()
+            core.send()
+        }
+    }
+
     private func pause() {
+        self.isCareful = true
         guard !self.isPausing else { return }
         self.isPausing = true
-        _ = self.eventLoop.scheduleTask(in: Self.retryPause) {
-            self.assumeIsolated { core in
-                core.isPausing = false
-                core.send()
-            }
+        // Keeps the client's core, which this one does not own, until then.
+        _ = self.eventLoop.scheduleTask(in: Self.retryPause) { [core = self.core] in
+            self.assumeIsolated { $0.isPausing = false }
+            core.assumeIsolated { $0.optimistic?.assumeIsolated { $0.send() } }
         }
     }
 
@@ -299,6 +352,15 @@ actor OptimisticCore {
         for (id, followed) in self.followed where followed.isCurrent != followed.wasCurrent && !ids.contains(id) {
             if let view = self.views.shown(id) { self.show(view, id) }
         }
+        let answered = self.answered
+        self.answered = []
+        for (id, result) in answered {
+            guard case .success = result else {
+                self.handles.removeValue(forKey: id)?.finish(.refused, result)
+                continue
+            }
+            self.handles[id]?.finish(self.views.pending.isSettled(id) ? .settled : .committed, result)
+        }
         self.forgetSettled()
     }
 
@@ -318,9 +380,14 @@ actor OptimisticCore {
             if !changes.isEmpty, self.followed[id]?.hasState == true {
                 self.views.took(id, OverlayView(request: queue.request, state: queue.state))
             }
-            if let end {
-                self.followed.removeValue(forKey: id)?.continuation.finish(throwing: end)
+            switch changes.last {
+            case .reset, .paused: self.views.stopped(id)
+            default: break
+            }
+            if let end, let ended = self.followed.removeValue(forKey: id) {
+                ended.continuation.finish(throwing: end)
                 self.views.removed(id)
+                self.core.assumeIsolated { $0.enqueue { $0.unsubscribe(ended.subscriber) } }
             }
         }
     }
@@ -331,10 +398,7 @@ actor OptimisticCore {
             self.followed[id]?.hasState = true
             self.followed[id]?.isCurrent = true
         case .diff, .resumed, .progress, .position, .totals: self.followed[id]?.isCurrent = true
-        case .disconnected: self.followed[id]?.isCurrent = false
-        case .reset, .paused:
-            self.followed[id]?.isCurrent = false
-            self.views.stopped(id)
+        case .disconnected, .reset, .paused: self.followed[id]?.isCurrent = false
         }
     }
 

@@ -14,9 +14,11 @@ public final class PendingWrite: Sendable {
         case committed
         /// All lists that follow the server show it as the server has it.
         case settled
+        /// By the server, or because the client was closed before the answer.
         case refused
-        /// The store has another history than when it was written, for example that of a backup: object ids may mean
-        /// other objects. It was not carried out, or that is not known, and is not sent again.
+        /// The store has another history than when it was written, for example that of a backup, so that object ids may
+        /// mean other objects; or the server has another model. It was not carried out, or that is not known, and it is
+        /// not sent again.
         case parked
         /// It was undone before it was sent.
         case withdrawn

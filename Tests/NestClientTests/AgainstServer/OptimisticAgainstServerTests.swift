@@ -51,6 +51,11 @@ extension SocketTests {
             }
 
             func holdBack() async throws { await self.proxy.follow(.fixed(try Faults("stall to-client"))) }
+            /// Ends the connection, and lets no other one begin.
+            func cutOff() async throws {
+                await self.proxy.follow(.fixed(try Faults("refuse")))
+                await self.proxy.resetAll()
+            }
             func letThrough() async { await self.proxy.follow(.fixed(.none)) }
 
             func shows(_ titles: [String]) async throws {
@@ -151,6 +156,53 @@ extension SocketTests {
                 #expect(world.shown.titles == all)
                 #expect(try await world.client.fetch(.rootChildren, atLeast: .newest).titles == all)
                 #expect(await world.optimistic.pending.isEmpty)
+            }
+        }
+
+        @Test func aWriteWithoutAConnectionIsSentAfterTheListsAre() async throws {
+            try await self.withWorld { world in
+                try await world.cutOff()
+                try await waitUntil("the loss to be noticed") { world.shown.last?.isCurrent == false }
+                let (write, _) = try world.insert("d")
+                try await world.shows(["a", "b", "c", "d"])
+                #expect(write.state == .queued)
+                await world.letThrough()
+                _ = try await write.receipt()
+                try await waitUntil("nothing to be pending") {
+                    world.shown.last?.pending == [] && world.shown.last?.isCurrent == true
+                }
+                // The list goes on.
+                _ = try await world.client.transaction(.insert("e"))
+                try await world.shows(["a", "b", "c", "d", "e"])
+            }
+        }
+
+        @Test func aClosedClientGivesItsWritesBack() async throws {
+            try await self.withWorld { world in
+                try await world.cutOff()
+                try await waitUntil("the loss to be noticed") { world.shown.last?.isCurrent == false }
+                let (write, _) = try world.insert("d")
+                try await world.shows(["a", "b", "c", "d"])
+                let waiting = Task { try await write.receipt() }
+                await world.client.close()
+                await #expect { _ = try await waiting.value } throws: { ($0 as? NestError)?.code == .closed }
+                #expect(write.state == .refused)
+                let late = try world.set(ObjectID(1), "late")
+                await #expect { _ = try await late.receipt() } throws: { ($0 as? NestError)?.code == .closed }
+            }
+        }
+
+        @Test func aWriteThatWasNotSentIsWithdrawnByUndo() async throws {
+            try await self.withWorld { world in
+                try await world.cutOff()
+                try await waitUntil("the loss to be noticed") { world.shown.last?.isCurrent == false }
+                let (write, _) = try world.insert("d")
+                try await world.shows(["a", "b", "c", "d"])
+                #expect(try await world.optimistic.undo() == nil)
+                try await world.shows(["a", "b", "c"])
+                #expect(write.state == .withdrawn)
+                await world.letThrough()
+                #expect(try await world.client.fetch(.rootChildren, atLeast: .newest).titles == ["a", "b", "c"])
             }
         }
 
