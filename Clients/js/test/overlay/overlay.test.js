@@ -1,0 +1,12 @@
+// Runs the suites of this directory in Node. A page runs the same modules: they import nothing of Node.
+
+import { describe, test } from 'node:test';
+import { readFileSync } from 'node:fs';
+import * as rows from './rows.js';
+import * as vectors from './vectors.js';
+
+const directory = new URL('../../../../Tests/Vectors/', import.meta.url);
+const read = (name) => [name, JSON.parse(readFileSync(new URL(`${name}.json`, directory), 'utf8'))];
+const files = Object.fromEntries(['sortkeys', 'predicates'].map(read));
+
+for (const [name, suite] of Object.entries({ rows, vectors })) describe(name, () => suite.run(files, test));
