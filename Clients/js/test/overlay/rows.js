@@ -2,9 +2,10 @@
 
 import { isSameSection, listOf, RowOrder, WHOLE } from '../../overlay/order.js';
 import { RowPredicate } from '../../overlay/predicate.js';
+import { defaultOf, stored } from '../../overlay/stored.js';
 import { encodePredicate } from '../../wire/predicate.js';
 import { Entity } from '../../wire/model.js';
-import { Double, Reference } from '../../wire/values.js';
+import { Double, NestDate, Reference } from '../../wire/values.js';
 import { same } from '../rules/same.js';
 
 const relationship = (number, destination, inverse, { isToMany = false, isOrdered = false } = {}) => (
@@ -178,5 +179,23 @@ export function run(_vectors, test) {
     same(listOf({ object: 1, relationship: 10 }, item, model).inverse, 12, 'that of a house leads to one');
     same(listOf({ object: 1, relationship: 99 }, item, model), undefined);
     same(orderOf([], { source: { object: 1, relationship: 9 } }).list, { isUnknown: true });
+  });
+
+  test('values are kept in one form', () => {
+    const kept = (type, ...values) => values.map((value) => stored({ type }, value));
+    same(kept('double', new Double(1), -0, new Double(-0), 0.1, null), [1, 0, 0, 0.1, null]);
+    same(kept('float', new Double(0.1), new Double(-1e-300), 1e300, null), [Math.fround(0.1), 0, Infinity, null]);
+    same(kept('integer', 5n, 2n ** 60n, 7), [5, 2n ** 60n, 7]);
+    same(kept('decimal', '1.50', '-0.0', '+12e2', '0.001e2', '.5', '5.', '00120', '-120e-1', '1e-3', '1', null),
+      ['1.5', '0', '1200', '0.1', '0.5', '5', '120', '-12', '0.001', '1', null]);
+    same(kept('decimal', '', '.', 'x', '1e', '1e99999'), ['', '.', 'x', '1e', '1e99999']);
+    same(kept('date', new Date(5), new NestDate(7)), [new NestDate(5000), new NestDate(7)]);
+    same(kept('string', '1.50', ''), ['1.50', '']);
+  });
+
+  test('what an insert leaves out has its default', () => {
+    same(defaultOf({ type: 'integer', default: null }, 1), null);
+    same(defaultOf({ type: 'double', default: 2 }, 1), 2);
+    same(defaultOf({ type: 'date', default: null, defaultsToNow: true }, 1.5), new NestDate(1500));
   });
 }
