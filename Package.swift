@@ -81,21 +81,23 @@ let package = Package(
         ),
         // The protocol's frames in NIO buffers.
         .target(name: "NestFraming", dependencies: ["NestModel", "NestProtocol", nioCore], swiftSettings: settings),
+        // How values are ordered, sectioned and compared. Clients need it without SQLite and RE2.
+        .target(name: "NestOrder", dependencies: ["NestModel"], swiftSettings: serverSettings),
         // RE2 behind functions of C.
         .target(name: "CRegex", linkerSettings: [.linkedLibrary("re2")]),
         // How a store represents a model: layouts, rows, change sets, compiled predicates.
-        .target(name: "NestSchema", dependencies: ["NestModel", "CRegex"], swiftSettings: serverSettings),
+        .target(name: "NestSchema", dependencies: ["NestModel", "NestOrder", "CRegex"], swiftSettings: serverSettings),
         .target(
             name: "NestStore",
             dependencies: [
-                "NestModel", "NestProtocol", "NestSchema", "CSQLite", grdb, sqlite, concurrencyHelpers,
+                "NestModel", "NestProtocol", "NestOrder", "NestSchema", "CSQLite", grdb, sqlite, concurrencyHelpers,
                 .target(name: "CCrypto", condition: .when(platforms: [.linux])),
             ],
             swiftSettings: serverSettings
         ),
         .target(
             name: "NestLiveQuery",
-            dependencies: ["NestModel", "NestProtocol", "NestSchema", deque],
+            dependencies: ["NestModel", "NestProtocol", "NestOrder", "NestSchema", deque],
             swiftSettings: serverSettings
         ),
         // The page for browsers: only data, which a plugin makes of the files in Page and Clients/js.
@@ -134,10 +136,13 @@ let package = Package(
         ),
 
         // Level 2: the deterministic core.
+        // What a client shows of writes that the server has not confirmed.
+        .target(name: "NestOverlay", dependencies: ["NestModel", "NestOrder"], swiftSettings: settings),
         .target(
             name: "NestEngine",
             dependencies: [
-                "NestModel", "NestProtocol", "NestSchema", "NestStore", "NestLiveQuery", concurrencyHelpers, deque,
+                "NestModel", "NestProtocol", "NestOrder", "NestSchema", "NestStore", "NestLiveQuery",
+                concurrencyHelpers, deque,
             ],
             swiftSettings: serverSettings
         ),
@@ -314,7 +319,12 @@ let package = Package(
         ),
         .testTarget(
             name: "NestModelTests",
-            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestTestSupport"],
+            dependencies: ["NestModel", "NestProtocol", "NestOrder", "NestSchema", "NestTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestOrderTests",
+            dependencies: ["NestModel", "NestProtocol", "NestOrder", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -337,12 +347,14 @@ let package = Package(
         ),
         .testTarget(
             name: "NestLiveQueryTests",
-            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestLiveQuery", "NestTestSupport"],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestOrder", "NestSchema", "NestLiveQuery", "NestTestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestEngineTests",
-            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestStore", "NestEngine", "NestTestSupport"],
+            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestStore", "NestEngine", "NestOverlay", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 import NestSchema
 
 /// Collects what a batch of revisions changed in the rows of a computed result, in the pairs that lead to them and in

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// The difference between two states of a result without values: coordinates, ids, and the rows whose values are
 /// needed.

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// The keys of a tree's node, ascending. Tails are stored separately, so that a row whose key has none takes 16 bytes,
 /// and finding and copying such rows counts no references.

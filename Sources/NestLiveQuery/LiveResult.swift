@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 import NestSchema
 
 /// The maintained result of a fetch request: its rows in order, and the log of their changes.

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// A placed row that a view shows before and after a change.
 struct MoveCandidate {

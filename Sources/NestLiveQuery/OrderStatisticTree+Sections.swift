@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// Sections as ranges of the tree's keys.
 extension OrderStatisticTree {

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// An ordered set of rows that knows the index of each row and the digest of all. Copies share their nodes: keeping an
 /// old version costs only the nodes replaced since.

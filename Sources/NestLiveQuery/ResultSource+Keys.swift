@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 import NestSchema
 
 /// The sort keys of rows.
@@ -68,6 +69,27 @@ extension ResultSource {
             }
         }
         return change
+    }
+}
+
+extension SortKeyWriter {
+    /// Returns the key of a row's values in an order. `related`: the values of `ResultSource.related`.
+    package mutating func key(_ terms: [SortTerm], _ row: ObjectRow, _ related: [AttributeValue]) -> SortKey {
+        for term in terms {
+            switch term.operand {
+            case .slot(let slot): self.write(row.values[slot], term.order)
+            case .related(let index): self.write(related[index], term.order)
+            }
+        }
+        return self.take()
+    }
+}
+
+extension Sectioning {
+    /// Returns `nil` for a result with one section. Precondition: the function fits the first term.
+    package init?(_ source: ResultSource) {
+        guard let function = source.section, let term = source.sort.first else { return nil }
+        self.init(function: function, term: term.order, isAlone: source.sort.count == 1)
     }
 }
 

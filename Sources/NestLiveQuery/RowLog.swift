@@ -1,5 +1,6 @@
 import DequeModule
 import NestModel
+import NestOrder
 
 /// The change of one row of a result by one revision.
 package struct RowChange: Sendable {

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// What a tree node stores about the sections of its rows.
 struct SectionSummary: Equatable {

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// Differences between two trees in the form that subscribers receive.
 extension StructuralDifference {

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// A node of the tree. Only a tree that solely owns a node changes it in place (`makeUnique` before every change).
 /// Shared nodes never change, which gives a tree value semantics.

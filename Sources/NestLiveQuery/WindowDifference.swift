@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// Computes the difference for one view: the rows that enter and leave its window, and those that move inside it.
 struct WindowDifference {

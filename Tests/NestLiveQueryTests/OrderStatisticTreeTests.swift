@@ -1,5 +1,6 @@
 import NestLiveQuery
 import NestModel
+import NestOrder
 import NestTestSupport
 import Testing
 import NestSchema
@@ -12,8 +13,19 @@ import NestSchema
         guard random.below(100) < texts else { return RowKey(position: Int64(number) - Int64(universe / 2), id: id) }
         var writer = SortKeyWriter()
         let text = ["", "long before it ", "so long before it that it is in the rest "][number % 3] + "\(number)"
-        writer.write(.string(text), SortTerm(.slot(0), isAscending: number % 2 == 0, form: .text))
+        writer.write(.string(text), OrderTerm(.text, isAscending: number % 2 == 0))
         return RowKey(writer.take(), id: id)
+    }
+
+    @Test func keysWithoutATailTakeNoMoreMemoryThanPositions() {
+        func byteCount(_ text: String) -> Int {
+            var writer = SortKeyWriter()
+            writer.write(.string(text), OrderTerm(.text))
+            return OrderStatisticTree(sorted: [RowKey(writer.take(), id: ObjectID(1))]).byteCount
+        }
+        let position = OrderStatisticTree(sorted: [RowKey(position: 0, id: ObjectID(1))]).byteCount
+        #expect(byteCount("seven b") == position)
+        #expect(byteCount("eight or more") > position)
     }
 
     /// After any history of insertions and removals the tree equals the sorted array of the same keys: order, index of

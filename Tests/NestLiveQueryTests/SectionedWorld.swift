@@ -1,11 +1,12 @@
 import NestLiveQuery
 import NestModel
-import NestTestSupport
+import NestOrder
 import NestSchema
+import NestTestSupport
 
 /// A random order with sections, with values that are often equal, and a naive implementation of both.
 struct SectionedWorld {
-    let terms: [SortTerm]
+    let terms: [OrderTerm]
     let function: SectionKey.Function
     let source: ResultSource
     private let pools: [[AttributeValue]]
@@ -13,11 +14,11 @@ struct SectionedWorld {
     init(_ random: inout SeededRandom) {
         let function = SectionKey.Function.allCases.randomElement(using: &random)!
         let count = random.oneIn(2) ? 1 : 2 + random.below(2)
-        var terms: [SortTerm] = []
+        var terms: [OrderTerm] = []
         for index in 0..<count {
-            var forms: [SortTerm.Form] = [.text, .text, .integer, .wideInteger, .double, .boolean, .uuid]
+            var forms: [OrderTerm.Form] = [.text, .text, .integer, .wideInteger, .double, .boolean, .uuid]
             if index > 0 { forms += [.decimal, .data] }
-            var term = SortTerm(.slot(index), isAscending: random.oneIn(2), form: random.pick(forms))
+            var term = OrderTerm(random.pick(forms), isAscending: random.oneIn(2))
             if index == 0, function == .firstCharacter { term.form = .text }
             if index == 0, function.rawValue > 2 { term.form = random.oneIn(2) ? .integer : .wideInteger }
             if term.form == .text, random.oneIn(2) { term.folding = TextFolding(rawValue: UInt8(random.below(4))) }
@@ -33,13 +34,13 @@ struct SectionedWorld {
             table: EntityNumber(1),
             kinds: [EntityNumber(1)],
             membership: .all,
-            sort: terms
+            sort: terms.enumerated().map { SortTerm(.slot($0), $1) }
         )
         source.section = function
         self.source = source
     }
 
-    private static func value(_ term: SortTerm, _ random: inout SeededRandom) -> AttributeValue {
+    private static func value(_ term: OrderTerm, _ random: inout SeededRandom) -> AttributeValue {
         if term.form != .wideInteger, random.oneIn(8) { return .null }
         switch term.form {
         case .text:
@@ -74,7 +75,7 @@ struct SectionedWorld {
 
     func key(_ values: [AttributeValue], _ id: ObjectID) -> RowKey {
         var writer = SortKeyWriter()
-        return RowKey(writer.key(self.terms, self.row(values), []), id: id)
+        return RowKey(writer.key(self.source.sort, self.row(values), []), id: id)
     }
 
     // MARK: Naive implementation
@@ -89,7 +90,7 @@ struct SectionedWorld {
         return a.id < b.id
     }
 
-    private static func isBelow(_ a: AttributeValue, _ b: AttributeValue, _ term: SortTerm) -> Bool {
+    private static func isBelow(_ a: AttributeValue, _ b: AttributeValue, _ term: OrderTerm) -> Bool {
         switch (a, b) {
         case (.null, _): !b.isNull
         case (_, .null): false

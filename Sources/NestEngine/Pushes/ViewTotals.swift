@@ -1,5 +1,6 @@
 import NestLiveQuery
 import NestModel
+import NestOrder
 import NestProtocol
 import NestSchema
 import NestStore

@@ -1,6 +1,7 @@
 import NestProtocol
 import NestLiveQuery
 import NestModel
+import NestOrder
 import NestStore
 
 /// The answer to a fetch whose rows are known: the encoded rows of its window.

@@ -1,5 +1,6 @@
 import NestLiveQuery
 import NestModel
+import NestOrder
 import NestStore
 import NestSchema
 
@@ -93,7 +94,7 @@ struct RequestOrder {
             throw StoreError.refused(.unsupported, "order cannot be combined with other sort keys")
         }
         let path = try self.resolve(asked)
-        let form: SortTerm.Form
+        let form: OrderTerm.Form
         var isDate = false
         // The relationship may be null.
         let isOptional = !asked.steps.isEmpty
@@ -104,7 +105,7 @@ struct RequestOrder {
                 "\(path.text) is an object: sort by one of its attributes, or by a count"
             )
         case .count:
-            form = SortTerm.Form(.integer, isOptional: isOptional, isAlone: isAlone)
+            form = OrderTerm.Form(.integer, isOptional: isOptional, isAlone: isAlone)
         case .attribute(let type):
             isDate = type == .date
             var mayBeNull = isOptional
@@ -116,17 +117,14 @@ struct RequestOrder {
             default:
                 break
             }
-            form = SortTerm.Form(type, isOptional: mayBeNull, isAlone: isAlone)
+            form = OrderTerm.Form(type, isOptional: mayBeNull, isAlone: isAlone)
         }
         guard descriptor.folding.isEmpty || form == .text else {
             throw StoreError.refused(.invalid, "\(path.text) is \(path.type.description): [c] and [d] are for text")
         }
         return SortTerm(
             self.operand(path),
-            isAscending: descriptor.isAscending,
-            form: form,
-            folding: descriptor.folding,
-            isDate: isDate
+            OrderTerm(form, isAscending: descriptor.isAscending, folding: descriptor.folding, isDate: isDate)
         )
     }
 

@@ -1,6 +1,7 @@
 import NestProtocol
 import NestLiveQuery
 import NestModel
+import NestOrder
 import NestStore
 import NestSchema
 
@@ -37,7 +38,7 @@ extension ObjectReader {
                 if isPlaced {
                     key.sort = SortKey(position: position)
                 } else if !source.sort.isEmpty {
-                    for (value, term) in zip(values, source.sort) { writer.write(value, term) }
+                    for (value, term) in zip(values, source.sort) { writer.write(value, term.order) }
                     key.sort = writer.take()
                 }
                 try append(key)

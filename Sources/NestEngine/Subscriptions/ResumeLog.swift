@@ -1,5 +1,6 @@
 import NestLiveQuery
 import NestModel
+import NestOrder
 import NestStore
 import NestProtocol
 import NestSchema

@@ -1,5 +1,6 @@
 import NestLiveQuery
 import NestModel
+import NestOrder
 import NestStore
 
 /// Creates, shares, updates and ends the views that connections subscribe to.

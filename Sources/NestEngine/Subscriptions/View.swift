@@ -1,6 +1,7 @@
 import NestProtocol
 import NestLiveQuery
 import NestModel
+import NestOrder
 import NestSchema
 import NestStore
 

@@ -1,6 +1,7 @@
 import NestProtocol
 import NestLiveQuery
 import NestModel
+import NestOrder
 import NestStore
 
 /// Encodes whole views, once in a batch for all subscribers.

@@ -1,11 +1,12 @@
 import NestModel
+import NestOrder
 import NestSchema
 
 /// The values of a type in their order, each with the object that has it, null excepted: for the least and the greatest
 /// one. Adding and removing a value is O(log n).
 package struct OrderedValues {
     private var tree: OrderStatisticTree
-    private let term: SortTerm
+    private let term: OrderTerm
 
     /// Makes the values in O(n log n).
     package init(of type: AttributeType, _ values: some Sequence<(id: ObjectID, value: AttributeValue)>) {
@@ -16,11 +17,11 @@ package struct OrderedValues {
         self.tree = OrderStatisticTree(sorted: keys, hasDigests: false)
     }
 
-    fileprivate static func term(of type: AttributeType) -> SortTerm {
-        SortTerm(.slot(0), form: SortTerm.Form(type, isOptional: true, isAlone: true), isDate: type == .date)
+    fileprivate static func term(of type: AttributeType) -> OrderTerm {
+        OrderTerm(OrderTerm.Form(type, isOptional: true, isAlone: true), isDate: type == .date)
     }
 
-    fileprivate static func key(_ id: ObjectID, _ value: AttributeValue, _ term: SortTerm) -> RowKey? {
+    fileprivate static func key(_ id: ObjectID, _ value: AttributeValue, _ term: OrderTerm) -> RowKey? {
         guard !value.isNull else { return nil }
         var writer = SortKeyWriter()
         writer.write(value, term)
@@ -61,7 +62,7 @@ package struct ExtremeValues {
     package private(set) var minimum = AttributeValue.null
     package private(set) var maximum = AttributeValue.null
     private var keys: (minimum: RowKey, maximum: RowKey)?
-    private let term: SortTerm
+    private let term: OrderTerm
 
     package init(of type: AttributeType) {
         self.term = OrderedValues.term(of: type)

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 import NestSchema
 
 /// The totals of a result and of its sections, kept up to date with the changes of its rows. A changed row costs O(1)

@@ -175,6 +175,12 @@ public struct FetchPredicate: Hashable, Sendable {
         return zip(operands, operands.dropFirst() + [last]).map { $0..<$1 }
     }
 
+    /// The operands of the outermost AND, each as a predicate; the whole predicate if there is none, and nothing for the
+    /// empty one. Precondition: `isWellFormed`.
+    package var conjunctPredicates: [FetchPredicate] {
+        self.conjuncts.map { FetchPredicate(nodes: Array(self.nodes[$0])) }
+    }
+
     /// Returns the comparison if a conjunct is a single one.
     private func comparison(_ conjunct: Range<Int>) -> Comparison? {
         guard conjunct.count == 1, case .comparison(let comparison) = self.nodes[conjunct.lowerBound] else {

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// The estimated cost of finding out whether one object is a row. It decides which results follow a commit at once.
 package struct EvaluationCost: Hashable, Sendable {
@@ -66,7 +67,7 @@ extension CompiledComparison {
         case .like: perByte = 40 + 4 * (self.pattern?.wordCount ?? 0)
         case .contains: perByte = 5
         // The worst case: for each byte every instruction of the pattern.
-        case .matches: perByte = 10 + 4 * (self.expression?.instructionCount ?? 0)
+        case .matches: perByte = 10 + 4 * (self.matcher?.instructionCount ?? 0)
         default: perByte = 0
         }
         // Folding examines each character.
@@ -78,6 +79,6 @@ extension CompiledComparison {
     var byteCount: Int {
         let values = self.comparison.values.reduce(0) { $0 + 48 + $1.byteCount }
         // The values are stored three times: original, folded, and in a set.
-        return 128 + 3 * values + (self.pattern?.byteCount ?? 0) + (self.expression?.byteCount ?? 0)
+        return 128 + 3 * values + (self.pattern?.byteCount ?? 0) + (self.matcher?.byteCount ?? 0)
     }
 }

@@ -1,19 +1,20 @@
 import CRegex
 import NestModel
+import NestOrder
 
 /// A compiled regular expression of `MATCHES`. Its time is linear in the text, whatever the expression (RE2): it has no
 /// look-around and no back-references.
 ///
 /// `[c]` is simple case folding, scalar by scalar, because a pattern cannot be folded as text is: `\D` is not `\d`.
 /// `[d]` removes nonspacing marks from text and pattern, and composes what is left, so that `.` is one scalar of it.
-package final class MatchExpression: Sendable {
+package final class MatchExpression: TextMatcher {
     // Set once, and freed by `deinit`. Any thread may match with it: RE2 protects its cache of states with locks.
     nonisolated(unsafe) private let regex: OpaquePointer
     private let ignoresDiacritics: Bool
-    let instructionCount: Int
+    package let instructionCount: Int
 
     /// The estimated memory of the expression, in bytes, when it has met many texts.
-    var byteCount: Int { Limits.patternMemoryBytesMax }
+    package var byteCount: Int { Limits.patternMemoryBytesMax }
 
     struct Fault: Error {
         var text: String
@@ -129,5 +130,12 @@ package struct MatchExpressions: Sendable {
     private static func key(_ comparison: Comparison) -> Key? {
         guard comparison.operator == .matches, let pattern = comparison.values.first else { return nil }
         return Key(pattern: pattern, folding: comparison.folding)
+    }
+}
+
+extension CompiledComparison {
+    /// `expressions` has the regular expression of a `MATCHES`.
+    package init(_ comparison: Comparison, isDecimal: Bool, _ expressions: MatchExpressions) {
+        self.init(comparison, isDecimal: isDecimal, matcher: expressions[comparison])
     }
 }

@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// The objects other than the row itself that predicates, orders and columns read, in their current state.
 package protocol RelatedObjects {

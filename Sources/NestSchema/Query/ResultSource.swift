@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// Specifies which objects are the rows of a result, and in which order. Requests with equal sources share one result.
 ///
@@ -94,21 +95,8 @@ package enum ResultTotal: Hashable, Sendable {
     case function(AggregateFunction, column: Int, AttributeType)
 }
 
-/// One sort key: a value of the rows, and the form in which its bytes sort in the order of the values.
+/// One sort key: a value of the rows, and its order.
 package struct SortTerm: Hashable, Sendable {
-    package enum Form: UInt8, Sendable {
-        case text
-        case decimal
-        /// As many bytes as the number needs; may be null.
-        case integer
-        /// Always eight bytes; never null.
-        case wideInteger
-        case double
-        case boolean
-        case data
-        case uuid
-    }
-
     package enum Operand: Hashable, Sendable {
         case slot(Int)
         /// An index in `ResultSource.related`.
@@ -116,45 +104,14 @@ package struct SortTerm: Hashable, Sendable {
     }
 
     package var operand: Operand
-    package var isAscending: Bool
-    package var form: Form
-    /// The folding of text.
-    package var folding: TextFolding
-    /// Whether its numbers are dates.
-    package var isDate: Bool
+    package var order: OrderTerm
 
-    package init(
-        _ operand: Operand,
-        isAscending: Bool = true,
-        form: Form,
-        folding: TextFolding = [],
-        isDate: Bool = false
-    ) {
+    package init(_ operand: Operand, _ order: OrderTerm) {
         self.operand = operand
-        self.isAscending = isAscending
-        self.form = form
-        self.folding = folding
-        self.isDate = isDate
+        self.order = order
     }
 
     package var slot: Int? {
         if case .slot(let slot) = self.operand { slot } else { nil }
-    }
-}
-
-extension SortTerm.Form {
-    /// `isAlone`: the only key of its order. A single number always takes eight bytes. Among several keys it is as
-    /// short as possible, so that most orders by two numbers take no more.
-    package init(_ type: AttributeType, isOptional: Bool, isAlone: Bool) {
-        switch type {
-        case .string, .uri: self = .text
-        case .decimal: self = .decimal
-        case .integer, .integer16, .integer32, .date:
-            self = isAlone && !isOptional ? .wideInteger : .integer
-        case .double, .float: self = .double
-        case .boolean: self = .boolean
-        case .data: self = .data
-        case .uuid: self = .uuid
-        }
     }
 }

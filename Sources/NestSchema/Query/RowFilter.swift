@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 
 /// A predicate compiled for a table. A class, because it is part of the identity of results and is passed around with
 /// them. Filters are equal if their predicates are.

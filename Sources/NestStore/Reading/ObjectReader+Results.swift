@@ -1,5 +1,6 @@
 import NestProtocol
 import NestModel
+import NestOrder
 import NestSchema
 
 /// Rows of a result in the byte form of rows frames.
@@ -56,7 +57,7 @@ extension ResultSource {
     /// Whether SQLite can return the rows in the order of their keys. It puts nulls first, and compares text and data
     /// by their bytes. It cannot order decimals, which it stores as text, or folded text.
     package var isOrderedBySQL: Bool {
-        self.sort.allSatisfy { $0.form != .decimal && $0.folding.isEmpty && $0.slot != nil }
+        self.sort.allSatisfy { $0.order.form != .decimal && $0.order.folding.isEmpty && $0.slot != nil }
     }
 
     /// Whether SQL alone decides which rows the result has, and their order.
@@ -246,7 +247,7 @@ private struct ResultSQL {
 
     private var order: String {
         var terms = self.source.sort.compactMap { term in
-            term.slot.map { "t.\(self.table.columns[$0])\(term.isAscending ? "" : " DESC")" }
+            term.slot.map { "t.\(self.table.columns[$0])\(term.order.isAscending ? "" : " DESC")" }
         }
         if terms.isEmpty, let position = self.position { terms.append(position) }
         return "ORDER BY " + (terms + ["t.id"]).joined(separator: ", ")

@@ -151,7 +151,7 @@ final class ResultsSimulation {
     // MARK: Models
 
     /// Returns a random model without most constraints, which would only refuse writes.
-    private static func looseModel(_ random: inout SeededRandom) throws -> ManagedObjectModel {
+    static func looseModel(_ random: inout SeededRandom) throws -> ManagedObjectModel {
         while true {
             var draft = random.modelDraft()
             for entity in draft.entities.indices {

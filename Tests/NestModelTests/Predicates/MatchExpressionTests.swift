@@ -1,4 +1,5 @@
 import NestModel
+import NestOrder
 import NestSchema
 import NestTestSupport
 import Testing

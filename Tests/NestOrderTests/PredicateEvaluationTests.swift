@@ -1,7 +1,7 @@
 import NestModel
+import NestOrder
 import NestTestSupport
 import Testing
-import NestSchema
 
 @Suite struct PredicateEvaluationTests {
     private static func comparison(

@@ -1,15 +1,14 @@
 import NestModel
-import NestSchema
 
 /// Decodes the first term of a sort key: the inverse of `SortKeyWriter`.
 struct SortKeyReader {
     private let key: SortKey
-    private let form: SortTerm.Form
+    private let form: OrderTerm.Form
     private let turn: UInt8
     /// The number of bytes read or skipped.
     private(set) var count = 0
 
-    init(_ key: SortKey, _ term: SortTerm) {
+    init(_ key: SortKey, _ term: OrderTerm) {
         self.key = key
         self.form = term.form
         self.turn = term.isAscending ? 0 : 255

@@ -6,10 +6,10 @@ import NestModel
 /// The first eight bytes are stored as a number, padded with zeros; further bytes are in a tail. Most keys are numbers
 /// and have none, so comparing them follows no pointer.
 package struct SortKey: Hashable, Comparable, Sendable {
-    let prefix: UInt64
-    let tail: KeyTail?
+    package let prefix: UInt64
+    package let tail: KeyTail?
 
-    init(prefix: UInt64, tail: KeyTail?) {
+    package init(prefix: UInt64, tail: KeyTail?) {
         self.prefix = prefix
         self.tail = tail
     }
@@ -57,7 +57,7 @@ package struct RowKey: Hashable, Comparable, Sendable {
 
 /// The bytes of a key after the eighth: sixteen more as two numbers, so that a short text takes one small object; then
 /// the rest.
-final class KeyTail: Hashable, Sendable {
+package final class KeyTail: Hashable, Sendable {
     let first: UInt64
     let second: UInt64
     let rest: [UInt8]
@@ -75,7 +75,7 @@ final class KeyTail: Hashable, Sendable {
     }
 
     /// Returns a number below 0, 0, or above 0 if the first is below, equal to or above the second.
-    static func compare(_ a: KeyTail?, _ b: KeyTail?) -> Int {
+    package static func compare(_ a: KeyTail?, _ b: KeyTail?) -> Int {
         guard let a, let b, a !== b else { return a === b ? 0 : (a == nil ? -1 : 1) }
         if a.first != b.first { return a.first < b.first ? -1 : 1 }
         if a.second != b.second { return a.second < b.second ? -1 : 1 }
@@ -88,14 +88,14 @@ final class KeyTail: Hashable, Sendable {
         return a.count - b.count
     }
 
-    static func == (a: KeyTail, b: KeyTail) -> Bool { self.compare(a, b) == 0 }
+    package static func == (a: KeyTail, b: KeyTail) -> Bool { self.compare(a, b) == 0 }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(self.first)
         hasher.combine(self.second)
         hasher.combine(self.rest)
     }
 
     /// The estimated memory, in bytes.
-    var byteCount: Int { 48 + (self.rest.isEmpty ? 0 : 48 + self.rest.count) }
+    package var byteCount: Int { 48 + (self.rest.isEmpty ? 0 : 48 + self.rest.count) }
 }

@@ -1,5 +1,4 @@
 import NestModel
-import NestSchema
 
 /// Encodes values as bytes that sort in the order of the values, one term of a sort key after the other.
 ///
@@ -35,18 +34,7 @@ package struct SortKeyWriter {
         return key
     }
 
-    /// Returns the key of a row's values in an order. `related`: the values of `ResultSource.related`.
-    package mutating func key(_ terms: [SortTerm], _ row: ObjectRow, _ related: [AttributeValue]) -> SortKey {
-        for term in terms {
-            switch term.operand {
-            case .slot(let slot): self.write(row.values[slot], term)
-            case .related(let index): self.write(related[index], term)
-            }
-        }
-        return self.take()
-    }
-
-    package mutating func write(_ value: AttributeValue, _ term: SortTerm) {
+    package mutating func write(_ value: AttributeValue, _ term: OrderTerm) {
         self.turn = term.isAscending ? 0 : 255
         switch (term.form, value) {
         case (.wideInteger, .integer(let number)), (.wideInteger, .date(let number)):
@@ -65,7 +53,7 @@ package struct SortKeyWriter {
             self.write(wide: id.high)
             self.write(wide: id.low)
         case (_, .null): self.write(byte: 0)
-        // Attributes contain only values of their type, for which `SortTerm.Form` is made.
+        // Attributes contain only values of their type, for which `OrderTerm.Form` is made.
         default: preconditionFailure("a value of the kind \(value.typeName) in an order of the form \(term.form)")
         }
     }

@@ -1,6 +1,5 @@
-import NestLiveQuery
 import NestModel
-import NestSchema
+import NestOrder
 import NestTestSupport
 import Testing
 
@@ -26,11 +25,10 @@ import Testing
         var isDescending = false
         var folding: TextFolding = []
 
-        func compiled(_ slot: Int, isAlone: Bool) -> SortTerm {
-            SortTerm(
-                .slot(slot),
+        func compiled(isAlone: Bool) -> OrderTerm {
+            OrderTerm(
+                OrderTerm.Form(self.type, isOptional: true, isAlone: isAlone),
                 isAscending: !self.isDescending,
-                form: SortTerm.Form(self.type, isOptional: true, isAlone: isAlone),
                 folding: self.folding,
                 isDate: self.type == .date
             )
@@ -139,10 +137,11 @@ import Testing
     }()
 
     private static func vector(_ order: (name: String, terms: [Term], rows: [[AttributeValue]])) -> JSONValue {
-        let terms = order.terms.enumerated().map { $1.compiled($0, isAlone: order.terms.count == 1) }
+        let terms = order.terms.map { $0.compiled(isAlone: order.terms.count == 1) }
         var writer = SortKeyWriter()
         let keys = order.rows.map { values in
-            writer.key(terms, ObjectRow(entity: EntityNumber(1), revision: Revision(1), values: values, places: []), [])
+            for (value, term) in zip(values, terms) { writer.write(value, term) }
+            return writer.take()
         }
         for a in order.rows.indices {
             for b in order.rows.indices {
@@ -235,25 +234,12 @@ import Testing
         func key(_ value: AttributeValue, isDescending: Bool, isAlone: Bool) -> AttributeValue {
             var term = section.term
             term.isDescending = isDescending
-            var terms = [term.compiled(0, isAlone: isAlone)]
-            if !isAlone { terms.append(Term(type: .integer).compiled(1, isAlone: false)) }
-            var source = ResultSource(
-                entity: EntityNumber(1),
-                table: EntityNumber(1),
-                kinds: [EntityNumber(1)],
-                membership: .all,
-                sort: terms
-            )
-            source.section = section.function
-            let sectioning = Sectioning(source)!
+            let first = term.compiled(isAlone: isAlone)
+            let sectioning = Sectioning(function: section.function, term: first, isAlone: isAlone)
             var writer = SortKeyWriter()
-            let row = ObjectRow(
-                entity: EntityNumber(1),
-                revision: Revision(1),
-                values: [value, .integer(7)],
-                places: []
-            )
-            return sectioning.name(of: sectioning.start(of: writer.key(terms, row, [])))
+            writer.write(value, first)
+            if !isAlone { writer.write(.integer(7), Term(type: .integer).compiled(isAlone: false)) }
+            return sectioning.name(of: sectioning.start(of: writer.take()))
         }
         let keys = section.values.map { value in
             let found = key(value, isDescending: false, isAlone: true)

@@ -3,12 +3,12 @@ import NestModel
 /// A compiled pattern of `LIKE`. It matches in linear time, whatever the pattern: a nondeterministic automaton whose
 /// states are bits, all followed at once (Baeza-Yates and Gonnet, 1992; stars as states that stay: Navarro and
 /// Raffinot).
-struct LikePattern: Sendable {
+package struct LikePattern: Sendable {
     private static let wordBits = 64
 
     /// The number of tokens. State i: the first i tokens are matched; one bit for each state, 0 to `count`.
     private let count: Int
-    let wordCount: Int
+    package let wordCount: Int
     /// By scalar: the states that it advances; `others` for scalars that the pattern does not contain.
     private let steps: [Unicode.Scalar: [UInt64]]
     private let others: [UInt64]
@@ -50,7 +50,7 @@ struct LikePattern: Sendable {
     }
 
     /// The estimated memory of the pattern, in bytes.
-    var byteCount: Int { (self.steps.count + 2) * (self.wordCount * 8 + 48) }
+    package var byteCount: Int { (self.steps.count + 2) * (self.wordCount * 8 + 48) }
 
     func matches(_ text: String) -> Bool {
         var states = [UInt64](repeating: 0, count: self.wordCount)

@@ -4,15 +4,15 @@ import NestModel
 package struct CompiledComparison: Sendable {
     package let comparison: Comparison
     private let values: [AttributeValue]
-    let pattern: LikePattern?
-    let expression: MatchExpression?
+    package let pattern: LikePattern?
+    package let matcher: (any TextMatcher)?
     private let search: ByteSearch?
     private let members: Set<AttributeValue>
     private let isDecimal: Bool
 
-    /// `isDecimal`: the path's value is a decimal, whose text is compared as a number. `expressions` has the regular
-    /// expression of a `MATCHES`.
-    package init(_ comparison: Comparison, isDecimal: Bool, _ expressions: MatchExpressions = MatchExpressions()) {
+    /// `isDecimal`: the path's value is a decimal, whose text is compared as a number. `matcher`: the regular
+    /// expression of a `MATCHES`; without it the comparison must not be tested.
+    package init(_ comparison: Comparison, isDecimal: Bool, matcher: (any TextMatcher)? = nil) {
         self.comparison = comparison
         self.isDecimal = isDecimal
         let folding = comparison.folding
@@ -29,7 +29,7 @@ package struct CompiledComparison: Sendable {
         } else {
             self.pattern = nil
         }
-        self.expression = expressions[comparison]
+        self.matcher = matcher
         if comparison.operator == .contains, case .string(let text)? = self.values.first {
             self.search = ByteSearch(Array(text.utf8))
         } else {
@@ -99,10 +99,10 @@ package struct CompiledComparison: Sendable {
     }
 
     private func expressionIsTrue(of value: AttributeValue) -> Bool {
-        // A request is refused before it has a comparison without an expression.
-        guard let expression = self.expression else { preconditionFailure("MATCHES has a regular expression") }
+        // The engine refuses a request before it has a comparison without an expression.
+        guard let matcher = self.matcher else { preconditionFailure("MATCHES has a regular expression") }
         guard case .string(let text) = value else { return false }
-        return expression.matches(text)
+        return matcher.matches(text)
     }
 
     private func textIsTrue(of value: AttributeValue) -> Bool {

@@ -1,17 +1,16 @@
-import NestLiveQuery
 import NestModel
+import NestOrder
 import NestTestSupport
 import Testing
-import NestSchema
 
 /// Tests that keys have the order of the values from which they are written, compared in a naive way.
 @Suite struct SortKeyTests {
-    private static let forms: [SortTerm.Form] = [
+    private static let forms: [OrderTerm.Form] = [
         .text, .decimal, .integer, .wideInteger, .double, .boolean, .data, .uuid,
     ]
 
     /// Returns values that are often equal: short texts of few letters, and numbers at the limits of their sizes.
-    private static func value(_ form: SortTerm.Form, _ random: inout SeededRandom) -> AttributeValue {
+    private static func value(_ form: OrderTerm.Form, _ random: inout SeededRandom) -> AttributeValue {
         if form != .wideInteger, random.oneIn(8) { return .null }
         func word(_ letters: [Unicode.Scalar], max: Int) -> String {
             var text = ""
@@ -42,7 +41,7 @@ import NestSchema
         }
     }
 
-    private static func precedes(_ a: AttributeValue, _ b: AttributeValue, _ form: SortTerm.Form) -> Bool {
+    private static func precedes(_ a: AttributeValue, _ b: AttributeValue, _ form: OrderTerm.Form) -> Bool {
         switch (a, b) {
         case (.null, _): !b.isNull
         case (_, .null): false
@@ -57,7 +56,7 @@ import NestSchema
         }
     }
 
-    private static func precedes(_ a: [AttributeValue], _ b: [AttributeValue], _ terms: [SortTerm]) -> Bool {
+    private static func precedes(_ a: [AttributeValue], _ b: [AttributeValue], _ terms: [OrderTerm]) -> Bool {
         for (index, term) in terms.enumerated() {
             if self.precedes(a[index], b[index], term.form) { return term.isAscending }
             if self.precedes(b[index], a[index], term.form) { return !term.isAscending }
@@ -65,21 +64,17 @@ import NestSchema
         return false
     }
 
-    private static func key(_ values: [AttributeValue], _ terms: [SortTerm]) -> SortKey {
+    private static func key(_ values: [AttributeValue], _ terms: [OrderTerm]) -> SortKey {
         var writer = SortKeyWriter()
-        let row = ObjectRow(entity: EntityNumber(1), revision: Revision(1), values: values, places: [])
-        return writer.key(terms, row, [])
+        for (value, term) in zip(values, terms) { writer.write(value, term) }
+        return writer.take()
     }
 
     @Test func keysAreInTheOrderOfTheirValues() {
         for seed in 0..<3_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
-            let terms = (0...random.below(3)).map { slot in
-                SortTerm(
-                    .slot(slot),
-                    isAscending: random.oneIn(2),
-                    form: Self.forms.randomElement(using: &random)!
-                )
+            let terms = (0...random.below(3)).map { _ in
+                OrderTerm(Self.forms.randomElement(using: &random)!, isAscending: random.oneIn(2))
             }
             let rows = (0..<24).map { _ in terms.map { Self.value($0.form, &random) } }
             let keys = rows.map { Self.key($0, terms) }
@@ -95,24 +90,22 @@ import NestSchema
         }
     }
 
-    /// The keys of numbers take no more memory than the row itself: any single required number in either direction, and
-    /// small numbers with other sort terms.
+    /// The keys of numbers have no tail: those of any single required number in either direction, and of small numbers
+    /// with other sort terms.
     @Test func numbersHaveShortKeys() {
-        func isShort(_ values: [AttributeValue], _ terms: [SortTerm]) -> Bool {
-            let key = RowKey(Self.key(values, terms), id: ObjectID(1))
-            return OrderStatisticTree(sorted: [key]).byteCount
-                == OrderStatisticTree(sorted: [RowKey(position: 0, id: ObjectID(1))]).byteCount
+        func isShort(_ values: [AttributeValue], _ terms: [OrderTerm]) -> Bool {
+            Self.key(values, terms).tailBytes == 0
         }
         for number in [0, -1, 255, -256, .max, .min] as [Int64] {
-            #expect(isShort([.integer(number)], [SortTerm(.slot(0), form: .wideInteger)]))
-            #expect(isShort([.date(number)], [SortTerm(.slot(0), isAscending: false, form: .wideInteger)]))
+            #expect(isShort([.integer(number)], [OrderTerm(.wideInteger)]))
+            #expect(isShort([.date(number)], [OrderTerm(.wideInteger, isAscending: false)]))
         }
         for number in [0, 1 << 55, -(1 << 55)] as [Int64] {
-            #expect(isShort([.integer(number)], [SortTerm(.slot(0), form: .integer)]))
+            #expect(isShort([.integer(number)], [OrderTerm(.integer)]))
         }
-        #expect(isShort([.null], [SortTerm(.slot(0), form: .double)]))
-        let both = [SortTerm(.slot(0), form: .boolean), SortTerm(.slot(1), form: .integer)]
+        #expect(isShort([.null], [OrderTerm(.double)]))
+        let both = [OrderTerm(.boolean), OrderTerm(.integer)]
         #expect(isShort([.boolean(true), .integer(1 << 40)], both))
-        #expect(!isShort([.string("eight or more")], [SortTerm(.slot(0), form: .text)]))
+        #expect(!isShort([.string("eight or more")], [OrderTerm(.text)]))
     }
 }

@@ -1,21 +1,18 @@
 import NestModel
-import NestProtocol
-import NestSchema
 
 /// Determines the sections of rows from their sort keys. A section is a range of keys, identified by the least possible
 /// key in it, its start.
 package struct Sectioning: Hashable, Sendable {
     private let function: SectionKey.Function
-    private let term: SortTerm
+    private let term: OrderTerm
     /// Whether the term is the whole key.
     private let isAlone: Bool
 
-    /// Returns `nil` for a result with one section. Precondition: the function fits the first term.
-    package init?(_ source: ResultSource) {
-        guard let function = source.section, let term = source.sort.first else { return nil }
+    /// `term`: the first of the order. Precondition: the function fits its values.
+    package init(function: SectionKey.Function, term: OrderTerm, isAlone: Bool) {
         self.function = function
         self.term = term
-        self.isAlone = source.sort.count == 1
+        self.isAlone = isAlone
     }
 
     /// Returns the section functions for an order that begins with values of this type.

@@ -1,0 +1,67 @@
+import NestModel
+
+/// The rows of all views at one revision: what the client knows of the server's objects. Immutable; made in O(n) for n
+/// rows.
+final class ShownRows {
+    private struct Place {
+        let view: Int
+        let path: RowPosition
+    }
+
+    let model: ManagedObjectModel
+    let views: [OverlayView]
+    let shapes: [ViewShape?]
+    private let places: [ObjectID: [Place]]
+    /// The root objects, which are never deleted.
+    let roots: Set<ObjectID>
+
+    init(_ views: [OverlayView], _ model: ManagedObjectModel) {
+        self.model = model
+        self.views = views
+        self.shapes = views.map { ViewShape($0, model) }
+        self.roots = Set(model.entities.compactMap { $0.root?.object })
+        var places: [ObjectID: [Place]] = [:]
+        for (index, view) in views.enumerated() {
+            for (section, rows) in view.state.sections.enumerated() {
+                for (row, object) in rows.rows.enumerated() {
+                    places[object.id, default: []].append(Place(view: index, path: RowPosition(section, row)))
+                }
+            }
+        }
+        self.places = places
+    }
+
+    var objects: some Collection<ObjectID> { self.places.keys }
+
+    func contains(_ id: ObjectID) -> Bool { self.places[id] != nil }
+
+    /// Whether an object is a row of a view.
+    func contains(_ id: ObjectID, in view: Int) -> Bool { self.places[id]?.contains { $0.view == view } ?? false }
+
+    /// Returns a stored property of an object, or `nil` if no view shows it.
+    func value(_ property: PropertyNumber, of id: ObjectID) -> AttributeValue? {
+        for place in self.places[id] ?? [] {
+            guard let shape = self.shapes[place.view] else { continue }
+            if let slot = shape.slots[property] { return self.views[place.view].state[place.path].values[slot] }
+            if shape.toOne == property, shape.request.outline == nil, let source = shape.request.source {
+                return .reference(source.object)
+            }
+        }
+        return nil
+    }
+
+    /// Returns the entity of an object, or `nil` if it is not known.
+    func entity(of id: ObjectID) -> EntityDescription? {
+        for place in self.places[id] ?? [] {
+            guard let shape = self.shapes[place.view] else { continue }
+            if let only = shape.onlyKind { return self.model.entity(only) }
+            if let slot = shape.slots[.entity],
+                case .integer(let number) = self.views[place.view].state[place.path].values[slot]
+            {
+                return self.model.entity(EntityNumber(UInt16(number)))
+            }
+        }
+        // The root of an entity is an object of that entity.
+        return self.model.entities.first { $0.root?.object == id }
+    }
+}

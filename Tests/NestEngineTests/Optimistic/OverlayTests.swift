@@ -1,0 +1,27 @@
+import NestTestSupport
+import Testing
+
+/// Laws of the overlay, over random histories.
+@Suite struct OverlayTests {
+    /// `NEST_SEED` repeats one history, `NEST_SEEDS=a..b` runs others, `NEST_STEPS` sets their length.
+    @Test func whatIsDecidedIsWhatTheServerAnswers() throws {
+        var counts: [String: Int] = [:]
+        for seed in Seeds.range(0..<40) {
+            let simulation = try OverlaySimulation(seed: seed)
+            try simulation.run(steps: Seeds.steps(60))
+            counts.merge(simulation.counts) { $0 + $1 }
+        }
+        // Makes sure that the histories cover these cases.
+        let minima = [
+            "accepted": 3_000, "decided": 250, "decided sections": 40, "decided windows": 80,
+            "decided with other rows": 100, "idempotent": 700,
+        ]
+        for (name, least) in minima where Seeds.isUsual { #expect(counts[name, default: 0] > least, "\(counts)") }
+        print("overlay: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))")
+    }
+
+    /// The same in other languages.
+    @Test func theVectorsHold() throws {
+        if let difference = try OverlayVectors.file().difference() { Issue.record("\(difference)") }
+    }
+}
