@@ -35,3 +35,6 @@ export function ownProperty(path) {
  * @param {number} [folding]
  */
 export const isFoldable = (value, folding) => !folding || typeof value !== 'string' || !unassigned.test(value);
+
+/** Whether a path reads only the object itself. @param {Path} path */
+export const isOwnPath = ({ steps, leaf }) => (steps.length === 0 ? leaf < 2 : steps.length === 1 && leaf === 0);

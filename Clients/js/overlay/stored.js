@@ -23,11 +23,10 @@ export function stored({ type }, value) {
 /**
  * The value that an insert leaves to the server.
  * @param {any} attribute
- * @param {number} now milliseconds since 1970: an estimate of the server's time
+ * @param {Value} now an estimate of the server's time
  * @returns {Value}
  */
-export const defaultOf = (attribute, now) => (
-  attribute.defaultsToNow ? new NestDate(Math.floor(now * 1000)) : stored(attribute, attribute.default));
+export const defaultOf = (attribute, now) => (attribute.defaultsToNow ? now : stored(attribute, attribute.default));
 
 /** There is no negative zero; a float has 32 bits. @param {string} type @param {any} value */
 function number(type, value) {

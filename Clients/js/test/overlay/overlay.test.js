@@ -3,11 +3,12 @@
 import { describe, test } from 'node:test';
 import { readFileSync } from 'node:fs';
 import * as difference from './difference.js';
+import * as overlay from './overlay.js';
 import * as rows from './rows.js';
 import * as vectors from './vectors.js';
 
 const directory = new URL('../../../../Tests/Vectors/', import.meta.url);
 const read = (name) => [name, JSON.parse(readFileSync(new URL(`${name}.json`, directory), 'utf8'))];
-const files = Object.fromEntries(['sortkeys', 'predicates', 'diffs'].map(read));
+const files = Object.fromEntries(['sortkeys', 'predicates', 'diffs', 'overlay'].map(read));
 
-for (const [name, suite] of Object.entries({ difference, rows, vectors })) describe(name, () => suite.run(files, test));
+for (const [name, suite] of Object.entries({ difference, overlay, rows, vectors })) describe(name, () => suite.run(files, test));

@@ -196,6 +196,6 @@ export function run(_vectors, test) {
   test('what an insert leaves out has its default', () => {
     same(defaultOf({ type: 'integer', default: null }, 1), null);
     same(defaultOf({ type: 'double', default: 2 }, 1), 2);
-    same(defaultOf({ type: 'date', default: null, defaultsToNow: true }, 1.5), new NestDate(1500));
+    same(defaultOf({ type: 'date', default: null, defaultsToNow: true }, new NestDate(1500)), new NestDate(1500));
   });
 }
