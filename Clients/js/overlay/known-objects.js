@@ -26,14 +26,12 @@ export class Change {
 }
 
 export class KnownObjects {
-  /**
-   * @param {import('./shown-rows.js').ShownRows} shown
-   * @param {Value} now the time that attributes get which default to the time of the commit
-   */
-  constructor(shown, now) {
+  /** @param {import('./shown-rows.js').ShownRows} shown */
+  constructor(shown) {
     this.shown = shown;
     this.schema = shown.schema;
-    this.now = now;
+    /** The time that attributes get which default to the time of the commit. @type {Value} */
+    this.now = null;
     /** @type {Map<number, Change>} */
     this.changes = new Map();
     /**

@@ -57,7 +57,7 @@ export class KnownPaths {
     return count;
   }
 
-  // MARK: What the transactions touch
+  // MARK: What the transactions change
 
   /**
    * Whether the transactions may have changed the value of a path from an object. For a path of the object alone that

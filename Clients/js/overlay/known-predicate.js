@@ -29,7 +29,7 @@ export class KnownPredicate {
    * Whether an object satisfies the predicate.
    * @param {number} id
    * @param {KnownPaths} paths
-   * @param {boolean} wasTrue whether it did before the transactions; then what they did not touch is still true
+   * @param {boolean} wasTrue whether it did before the transactions; then what they did not change is still true
    * @returns {Truth}
    */
   isTrue(id, paths, wasTrue) {

@@ -22,7 +22,7 @@ import { isSamePlace } from './row-terms.js';
  * A view with pending transactions laid over it.
  * @typedef {object} OverlaidView
  * @property {any} state what is as in the state of the server is the same object
- * @property {Set<number>} pending the rows that a pending transaction touches
+ * @property {Set<number>} pending the rows that a pending transaction changes
  * @property {Set<number>} undecided the objects of which it is not known what the transactions make of them in this
  *   view. Those that are rows of the server's state are shown as the server has them, with the values that are known;
  *   the others are not shown
@@ -212,8 +212,8 @@ export class LaidView {
       conditions.push(entity && this.schema.isKind(entity.number, shape.entity.number));
     }
     if (shape.source) {
-      const isUntouched = wasIn && shape.toOne !== undefined && !change?.values.has(shape.toOne);
-      conditions.push(isUntouched
+      const isAsBefore = wasIn && shape.toOne !== undefined && !change?.values.has(shape.toOne);
+      conditions.push(isAsBefore
         || (shape.relationship ? known.isMember(id, shape.source, shape.relationship) : undefined));
     }
     conditions.push(shape.predicate.isTrue(id, this.paths, wasIn));

@@ -4,11 +4,11 @@
  *
  * 1. The rows of all views say what is known of the objects.
  * 2. The transactions run on that, in their order (`KnownObjects`).
- * 3. For each view and each object that they touch it is decided whether it is a row: yes, no, or not known.
+ * 3. For each view and each object that they change it is decided whether it is a row: yes, no, or not known.
  * 4. Rows that are in, and that changed their place, are placed by the order of the view.
  *
  * What is not known stays as the server has it. So the overlay may show too little, but nothing that is false. O(n + k
- * log k) for n rows of the views and k touched objects; deletes and changes of one-to-one relationships O(n) each.
+ * log k) for n rows of the views and k changed objects; deletes and changes of one-to-one relationships O(n) each.
  * `Sources/NestOverlay` is the same in Swift.
  * @module
  */
@@ -22,13 +22,15 @@ import { schemaOf } from './schema.js';
 import { ShownRows } from './shown-rows.js';
 
 /** @typedef {import('./laid-view.js').OverlaidView} OverlaidView */
+/** @typedef {import('../wire/values.js').NestDate} Time */
 
 /**
  * Returns the views with the transactions laid over them, in the order of `views`.
  * @param {readonly import('./overlay-view.js').OverlayView[]} views of the same revision
  * @param {readonly (readonly any[])[]} transactions the mutations of each, as a transaction sends them
  * @param {any} model
- * @param {import('../wire/values.js').NestDate} now the time that new objects get
+ * @param {Time | readonly Time[]} now the time that new objects get: of all transactions, or of each. Of each, so that
+ *   what is shown of one does not change while others come
  * @returns {{ views: OverlaidView[], refused: number[] }} `refused`: the indexes of the transactions that the server
  *   must refuse, by what is known. They change nothing
  */
@@ -47,9 +49,12 @@ function executed(shown, transactions, now) {
   /** @type {Set<number>} */
   const refused = new Set();
   for (;;) {
-    const known = new KnownObjects(shown, now);
-    const isRun = transactions.every((mutations, index) =>
-      refused.has(index) || isAccepted(known, mutations, refused, index));
+    const known = new KnownObjects(shown);
+    const isRun = transactions.every((mutations, index) => {
+      if (refused.has(index)) return true;
+      known.now = Array.isArray(now) ? now[index] : now;
+      return isAccepted(known, mutations, refused, index);
+    });
     if (isRun) return { known, refused: [...refused].sort((a, b) => a - b) };
   }
 }

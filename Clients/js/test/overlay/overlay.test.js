@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { readFileSync } from 'node:fs';
 import * as difference from './difference.js';
 import * as overlay from './overlay.js';
+import * as pending from './pending.js';
 import * as rows from './rows.js';
 import * as vectors from './vectors.js';
 
@@ -11,4 +12,4 @@ const directory = new URL('../../../../Tests/Vectors/', import.meta.url);
 const read = (name) => [name, JSON.parse(readFileSync(new URL(`${name}.json`, directory), 'utf8'))];
 const files = Object.fromEntries(['sortkeys', 'predicates', 'diffs', 'overlay'].map(read));
 
-for (const [name, suite] of Object.entries({ difference, overlay, rows, vectors })) describe(name, () => suite.run(files, test));
+for (const [name, suite] of Object.entries({ difference, overlay, pending, rows, vectors })) describe(name, () => suite.run(files, test));
