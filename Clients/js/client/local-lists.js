@@ -212,6 +212,7 @@ export class LocalList {
     if (next.sections !== old.sections) {
       const deleted = new Set(inbox.flatMap(({ change }) => change.diff?.deletedRows ?? [])
         .filter(({ reason }) => reason === 'deleted').map(({ id }) => id));
+      for (const { tx } of writes) for (const one of tx?.mutations ?? []) deleted.add(one.delete?.object);
       const diff = difference(old, next, (id) => (deleted.has(id) ? 'deleted' : 'unmatched'));
       if (!isNothing(diff)) {
         const diffs = inbox.filter(({ change }) => change.type === 'diff').map(({ change }) => change);

@@ -321,7 +321,9 @@ export class Local {
   #failed(write, error) {
     write.call = null;
     const { retry, code } = error;
-    const isLater = !PARKED.has(code) && retry !== 0;
+    // A client that is closed does not say what its server would have answered.
+    const isParked = PARKED.has(code) || this.nest.run((m) => m.error) !== null;
+    const isLater = !isParked && retry !== 0;
     if (isLater && (retry !== 3 || write.attempts < ATTEMPTS_MAX)) {
       if (retry === 3) this.#pending.doubted(write);
       else this.#pending.again(write);
@@ -330,7 +332,7 @@ export class Local {
       this.#answered();
       return;
     }
-    this.#fail(write, isLater || PARKED.has(code) ? 'parked' : 'refused', error);
+    this.#fail(write, isLater || isParked ? 'parked' : 'refused', error);
     this.#answered();
   }
 

@@ -109,7 +109,7 @@ class Subject {
     }
     const { local, run } = this;
     await until(() => local.pending.length === 0, () => {
-      const writes = local.pending.map(({ kind, phase, revision, attempts }) => `${kind} ${phase} ${revision} ${attempts}`);
+      const writes = local.pending.map(({ kind, phase, revision }) => `${kind} ${phase} ${revision}`);
       return `${writes}; ${this.watchers.map(({ inner, results }) => `${inner?.head} ${results.status}`)}`;
     });
     for (const watcher of this.watchers) {
@@ -163,7 +163,8 @@ class Run {
       case 'other': {
         let remember;
         const fill = (tx) => { remember = this.world.fill(tx, this.entities); };
-        return void this.other.transaction(this.world.name(), fill).then((receipt) => receipt.isChanged && remember(receipt), () => {});
+        return void this.other.transaction(this.world.name(), fill)
+          .then((receipt) => receipt.isChanged && remember(receipt), () => {});
       }
       case 'break': return this.proxy.breakAll(random.pick(['cut', 'reset']));
       case 'wild':
@@ -221,8 +222,8 @@ test(`what is decided is what the server answers, and its confirmation changes n
       const { local } = subject;
       await until(() => local.pending.length === 0);
       // A list with everything, so that much is known.
-      await subject.follow({ entity: 'Thing', of: null, where: null, sort: [], section: null, names: [], window: null });
-      await subject.follow({ entity: 'Tag', of: null, where: null, sort: [], section: null, names: [], window: null });
+      const all = { of: null, where: null, sort: [], section: null, names: [], window: null };
+      for (const entity of ['Thing', 'Tag']) await subject.follow({ ...all, entity });
       for (let turn = 0; turn < steps; turn += 1) {
         const what = `NEST_SEED=${seed} turn ${turn}`;
         if (turn % 10 === 0) {
@@ -254,7 +255,8 @@ test(`what is decided is what the server answers, and its confirmation changes n
           } else if (isReady && state.undecided === 0) {
             const exact = (_, value) => (typeof value === 'bigint' ? `${value}n` : value);
             const steps = JSON.stringify(write.tx.mutations, exact);
-            const about = () => `${what} ${JSON.stringify(watcher.described)} ${steps}\nfrom ${before[index]}\nnow ${now}`;
+            const about = () =>
+              `${what} ${JSON.stringify(watcher.described)} ${steps}\nfrom ${before[index]}\nnow ${now}`;
             assert.equal(text, now, about());
             assert.equal(watcher.rowEvents, rowEvents, `${about()}: a confirmation publishes rows`);
             counts.decided += 1;
