@@ -91,9 +91,12 @@ class Subject {
   }
 
   /** What a list must show by now. */
-  async fresh(request) {
+  async fresh({ request, state: { position } }) {
+    const { anchor, before, after } = request.shownWindow ?? {};
+    // A window follows the object that it is around to the place of that object, when it is gone.
+    const now = anchor && position?.anchor ? request.around(position.anchor, before, after) : request;
     try {
-      return await this.run.other.fetch(request, { atLeast: 'newest' });
+      return await this.run.other.fetch(now, { atLeast: 'newest' });
     } catch (error) {
       // The object whose relationship it was is gone. Its list stays, without rows.
       if (error.code !== 'NOT_FOUND') throw error;
@@ -114,15 +117,14 @@ class Subject {
     });
     for (const watcher of this.watchers) {
       if (watcher.results.status === 'ended') continue;
-      const { request } = watcher.results;
       await until(async () => {
         if (watcher.results.status === 'ended') return true;
         const { state } = watcher.results;
-        const fresh = await this.fresh(request);
+        const fresh = await this.fresh(watcher.results);
         const isSame = textOf(fresh.sections) === textOf(state.sections) && fresh.total === state.total;
         return isSame && state.isCurrent && watcher.results.status === 'live';
       }, async () => `${watcher.results.status} ${textOf(watcher.results.state.sections)} is not ${
-        textOf((await this.fresh(request)).sections)} of ${JSON.stringify(watcher.described)}`);
+        textOf((await this.fresh(watcher.results)).sections)} of ${JSON.stringify(watcher.described)}`);
       run.count('equal');
     }
   }

@@ -3,6 +3,8 @@
 
 import { ListSketch, UNKNOWN } from '../../overlay/list-sketch.js';
 import { laid } from '../../overlay/overlay.js';
+import { widened } from '../../overlay/overlay-view.js';
+import { schemaOf } from '../../overlay/schema.js';
 import { encode } from '../../wire/messages.js';
 import { decodeModel } from '../../wire/model.js';
 import { encodePredicate } from '../../wire/predicate.js';
@@ -174,6 +176,16 @@ export function run(_, test) {
     const sorted = { request: wire({ sort: [{ path, descending: false, folding: 1 }] }),
       state: stateOf([[2, 'a', null, null, null], [3, '\u0378', null, null, null]], [1, 10, 12, 13]) };
     same([shown([sorted], [update(2, 1, 'z')]).undecided, shown([sorted], [insertAs(9)]).undecided], [[1], [1]]);
+  });
+
+  test('a request asks for the own values that predicate, order and section read', () => {
+    const path = (steps, leaf, property) => ({ steps, leaf, property });
+    const wide = (more) => widened(wire({ projection: [13], ...more }), model.entity(1), schemaOf(model));
+    const predicate = encodePredicate([{ quantifier: 0, path: path([], 1, 3), operator: '==', folding: 0, values: [1] }]);
+    same(wide({}), [13]);
+    same(wide({ sort: [{ path: path([], 1, 1) }, { path: path([10], 1, 3) }, { path: path([], 2, 11) }] }), [1, 10, 13]);
+    same([wide({ sort: [{ order: true }] }), wide({ predicate }), wide({ section: { path: path([12], 0, 0) } })],
+      [[13], [3, 13], [12, 13]]);
   });
 
   test('a place next to an object of which nothing is known stays open', () => {
