@@ -41,8 +41,8 @@ export class ViewShape {
     this.toOne = inverse && !inverse.isToMany ? inverse.number : undefined;
     /** Whether it has a source whose relationship the model leaves open. */
     this.isOpaque = this.source !== null && !this.relationship;
-    const nodes = nodesOf(request.predicate);
-    this.predicate = new KnownPredicate(nodes, entity, schema);
+    const { nodes, predicate, terms } = read(request, entity, schema);
+    this.predicate = predicate;
     const { sort } = request;
     const isList = sort.length === 0 || sort[0].order === true;
     /** The list that orders the rows. @type {Source | null} */
@@ -51,7 +51,7 @@ export class ViewShape {
     else if (isList && sort.length > 0) this.list = listIn(nodes, entity, schema);
     this.listText = this.list && textOf(this.list);
     /** The terms that order the rows; null if a list or the ids do. @type {RowTerms | null} */
-    this.terms = isList ? null : new RowTerms(sort.filter((/** @type {any} */ term) => term.path), entity, schema);
+    this.terms = /** @type {RowTerms | null} */ (isList ? null : terms);
     /** The index of each property in the rows' values. @type {Map<number, number>} */
     this.slots = new Map(state.projection.map((/** @type {number} */ property, /** @type {number} */ slot) =>
       [property, slot]));
@@ -76,6 +76,29 @@ export class ViewShape {
       one?.number === relationship && one.isToMany && one.isOrdered
         && schema.areRelated(one.destination, this.entity.number));
   }
+}
+
+/**
+ * What was read of requests.
+ * @type {WeakMap<object, { schema: any, nodes: readonly any[], predicate: KnownPredicate, terms: RowTerms }>}
+ */
+const known = new WeakMap();
+
+/**
+ * The predicate and the order of a request, which are read once: the same request is laid over many times.
+ * @param {any} request
+ * @param {any} entity
+ * @param {import('./schema.js').Schema} schema
+ */
+function read(request, entity, schema) {
+  let found = known.get(request);
+  if (found?.schema !== schema) {
+    const nodes = nodesOf(request.predicate);
+    const terms = new RowTerms(request.sort.filter((/** @type {any} */ term) => term.path), entity, schema);
+    found = { schema, nodes, predicate: new KnownPredicate(nodes, entity, schema), terms };
+    known.set(request, found);
+  }
+  return found;
 }
 
 /**
