@@ -60,16 +60,7 @@ export class Filter {
    * @returns {Truth}
    */
   truth(object, lookup) {
-    /** @type {Truth[]} */
-    const stack = [];
-    this.nodes.forEach((node, index) => {
-      if ('operator' in node) stack.push(this.#compared(node, index, object, lookup));
-      else if ('constant' in node) stack.push(node.constant);
-      else if ('not' in node) stack.push(not(stack.pop()));
-      else if ('and' in node) stack.push(combined(stack.splice(-node.and), false));
-      else stack.push(combined(stack.splice(-node.or), true));
-    });
-    return stack.length ? stack[0] : true;
+    return evaluate(this.nodes, (comparison, index) => this.#compared(comparison, index, object, lookup));
   }
 
   /**
@@ -99,6 +90,25 @@ export class Filter {
     if (quantifier === 2) return combined(truths, false);
     return quantifier === 1 ? combined(truths, true) : not(combined(truths, true));
   }
+}
+
+/**
+ * Runs a program in postfix order by Kleene's logic. Without nodes it is true.
+ * @param {readonly Node[]} nodes
+ * @param {(comparison: Comparison, index: number) => Truth} compared The truth of the comparison that is a node.
+ * @returns {Truth}
+ */
+export function evaluate(nodes, compared) {
+  /** @type {Truth[]} */
+  const stack = [];
+  nodes.forEach((node, index) => {
+    if ('operator' in node) stack.push(compared(node, index));
+    else if ('constant' in node) stack.push(node.constant);
+    else if ('not' in node) stack.push(not(stack.pop()));
+    else if ('and' in node) stack.push(combined(stack.splice(-node.and), false));
+    else stack.push(combined(stack.splice(-node.or), true));
+  });
+  return stack.length ? stack[0] : true;
 }
 
 /** @param {Truth} truth @returns {Truth} */

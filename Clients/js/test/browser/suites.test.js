@@ -9,7 +9,7 @@ import { Chromium, program } from './chromium.js';
 import { serveFiles } from './files.js';
 
 const list = (directory) => (existsSync(join(root, directory)) ? readdirSync(join(root, directory)) : []);
-const paths = ['wire', 'rules'].flatMap((part) => list(`Clients/js/test/${part}`)
+const paths = ['wire', 'rules', 'overlay'].flatMap((part) => list(`Clients/js/test/${part}`)
   .filter((file) => file.endsWith('.js') && !file.endsWith('.test.js'))
   .map((file) => `/Clients/js/test/${part}/${file}`));
 const names = list('Tests/Vectors').filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -5));
@@ -28,7 +28,7 @@ test('the vectors in Chromium', { skip: program === null && 'chromium is missing
       assert.ok(passed > 0, `${path} has no tests`);
     }
     const suites = Object.keys(report).map((path) => path.split('/').slice(-2).join('/'));
-    for (const part of ['wire', 'rules']) {
+    for (const part of ['wire', 'rules', 'overlay']) {
       assert.ok(suites.some((suite) => suite.startsWith(part)), `${part} is not among ${suites}`);
     }
     assert.deepEqual(page.faults, []);

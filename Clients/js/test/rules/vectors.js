@@ -13,7 +13,7 @@ const infinite = { inf: Infinity, '-inf': -Infinity, '-0': -0 };
 const exact = (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : BigInt(value));
 
 /** A value as the vectors write it. */
-function read(value) {
+export function read(value) {
   if (value === null || typeof value !== 'object') return value;
   if ('integer' in value) return exact(value.integer);
   if ('double' in value) return infinite[value.double] ?? value.double;
@@ -23,7 +23,7 @@ function read(value) {
 }
 
 /** The objects of predicates.json, by the numbers of their properties. */
-function store({ model: hex, objects }) {
+export function store({ model: hex, objects }) {
   const model = decodeModel(fromHex(hex));
   const found = new Map(objects.map(({ id, entity, values, related }) => {
     const number = (name) => model.entity(entity).property(name).number;

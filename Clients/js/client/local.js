@@ -1,0 +1,595 @@
+/**
+ * A client's own writes, shown before the server has them: what connects the pending writes (overlay/pending.js) and
+ * the lists (local-lists.js) to the machine.
+ * @module
+ */
+
+import { encode } from '../wire/messages.js';
+import '../wire/messages-optimistic.js';
+import '../wire/messages-undo.js';
+import { decode } from '../wire/messages.js';
+import { NestError } from '../wire/errors.js';
+import { submit } from '../machine/calls.js';
+import { handlers } from '../machine/frames.js';
+import { T } from '../machine/types.js';
+import { rememberOwn } from '../machine/views.js';
+import { laid } from '../overlay/overlay.js';
+import { unchanged } from '../overlay/laid-view.js';
+import { Pending } from '../overlay/pending.js';
+import { Listeners, report } from './listeners.js';
+import { LocalList } from './local-lists.js';
+import { LocalTransaction, Write } from './local-writes.js';
+import { invalid, known } from './options.js';
+import { Receipt } from './transaction.js';
+
+/** Ids that are reserved at a time, and how many are left when more are. */
+const STOCK = 64;
+const STOCK_MIN = 16;
+/** How long lists wait for what the server will say about writes, in milliseconds. */
+const HOLD_MS_MAX = 2_000;
+/** The pauses before a write is sent again that was not executed, in milliseconds. */
+const PAUSE_MS = 100;
+const PAUSE_MS_MAX = 10_000;
+const RESERVE_PAUSE_MS = 1_000;
+/** How often a write is sent that fails in the server. */
+const ATTEMPTS_MAX = 10;
+
+/** A write with these errors is parked: the program decides. */
+const PARKED = new Set(['OUTCOME_UNKNOWN', 'SCHEMA_CHANGED', 'CLOSED', 'UNAUTHENTICATED', 'TOKEN_EXPIRED']);
+
+handlers.set(T.own, (m, { body }) => {
+  const { revisions, requests } = decode('own', body);
+  rememberOwn(m, revisions);
+  for (const one of m.followers) one.own?.(m, revisions, requests ?? []);
+});
+
+/** What the machine calls; its events come back in the order of the server's frames. */
+class Link {
+  model = null;
+  // It does not read revisions.
+  head = { history: '', revision: Infinity };
+  /** @type {any} */
+  #welcome = null;
+
+  /** @param {Local} local */
+  constructor(local) {
+    this.local = local;
+  }
+
+  /** A connection is ready; also called when a list waits for a node that lags. @param {any} m */
+  begin(m) {
+    if (m.phase !== 'ready' || this.#welcome === m.welcome) return;
+    this.#welcome = m.welcome;
+    this.local.began(m);
+    this.#emit(m, { type: 'ready' });
+  }
+
+  /** @param {any} m @param {number[]} revisions @param {number[]} requests */
+  own(m, revisions, requests) {
+    requests.forEach((id, index) => {
+      const write = m.table.inFlight.get(id)?.request.owner?.call?.write;
+      if (write) this.#emit(m, { type: 'own', write, revision: revisions[index] });
+    });
+  }
+
+  /** @param {any} m */
+  lost(m) {
+    this.#welcome = null;
+    this.#emit(m, { type: 'lost' });
+  }
+
+  /** @param {any} m @param {any} error */
+  end(m, error) {
+    m.followers.delete(this);
+    m.emit({ type: 'end', to: this.local, error });
+  }
+
+  mayWait() {
+    return false;
+  }
+
+  /** @param {any} m @param {any} change */
+  #emit(m, change) {
+    m.emit({ type: 'change', to: this.local, change });
+  }
+}
+
+export class Local {
+  /** @type {Pending<Write>} */
+  #pending = new Pending();
+  /** @type {Set<LocalList>} */
+  #lists = new Set();
+  /** @type {number[]} */
+  #stock = [];
+  /** The history whose ids are in stock. @type {any} */
+  #history = null;
+  #isReserving = false;
+  /** What was undone before it was sent, newest last. @type {Write[]} */
+  #undone = [];
+  #isReady = false;
+  /** Until when nothing is sent, because a write was not executed. */
+  #pauseEnds = 0;
+  /** @type {any} */
+  #timer = null;
+  /**
+   * Since when lists wait; null if they do not.
+   * @type {number | null}
+   */
+  #heldSince = /** @type {any} */ (null);
+  /** @type {any} */
+  #holdTimer = null;
+  #isScheduled = false;
+  #isForced = false;
+  #isFlushing = false;
+  /** @type {any} */
+  #error = null;
+  /** @type {Listeners<any>} */
+  #listeners = new Listeners();
+
+  /** @param {import('./nest.js').Nest} nest */
+  constructor(nest) {
+    this.nest = nest;
+    const link = new Link(this);
+    nest.run((m) => {
+      if (m.error) throw m.error;
+      m.followers.add(link);
+      link.begin(m);
+    });
+  }
+
+  // MARK: For the program
+
+  /**
+   * A live list that shows this client's own writes at once.
+   * @param {any} request
+   * @returns {Promise<any>} Results whose states are `LocalState`
+   */
+  async results(request) {
+    // Deciding needs the model.
+    await this.nest.model();
+    const list = new LocalList(this, request);
+    this.#lists.add(list);
+    return list.results;
+  }
+
+  /**
+   * Makes a write and shows it.
+   * @param {string | null} name
+   * @param {(tx: LocalTransaction) => void} body
+   * @param {{ coalescing?: any }} [given]
+   * @returns {Write}
+   */
+  transaction(name, body, given) {
+    const { coalescing = null } = known('transaction', given, ['coalescing']);
+    const write = this.#write(name, body, { coalescing }, (count) => this.#take(count));
+    this.#undone = [];
+    return write;
+  }
+
+  /** Takes back the newest entry of the session, after all writes before. @param {any} [given] @returns {Write} */
+  undo(given) {
+    const fields = known('undo', given, ['policy', 'rehomes']);
+    const newest = [...this.#pending.writes].reverse();
+    const target = newest.find(({ kind, isUndone }) => kind === 'transaction' && !isUndone);
+    // A redo makes another entry the newest.
+    const redoes = this.#pending.writes.some(({ kind }) => kind === 'redo');
+    if (!target || redoes) return this.#add(new Write(this, 'undo', null, null, { policy: 'keep', ...fields }));
+    target.isUndone = true;
+    target.isShown = false;
+    const write = new Write(this, 'undo', target.name, null, { policy: 'keep', ...fields });
+    if (target.phase === 'queued' && !target.call) {
+      // It was never sent: both vanish.
+      this.#undone.push(target);
+      this.#fail(target, 'refused', new NestError('CANCELLED', 'it was undone before it was sent'));
+      write.phase = 'settled';
+      write.resolve(null);
+      this.#schedule(true);
+      return write;
+    }
+    write.target = target;
+    return this.#add(write);
+  }
+
+  /** Does again what was taken back last. @param {any} [given] @returns {Write} */
+  redo(given) {
+    const fields = known('redo', given, ['policy', 'rehomes']);
+    const undone = this.#undone.pop();
+    if (undone) return this.#copy(undone, undone.fields);
+    return this.#add(new Write(this, 'redo', null, null, { policy: 'keep', ...fields }));
+  }
+
+  /** The writes that are not settled, in their order. @returns {readonly Write[]} */
+  get pending() {
+    return this.#pending.writes;
+  }
+
+  /** Calls a function after each change of `pending`, or of the state of a write. @param {() => void} listener */
+  subscribe(listener) {
+    return this.#listeners.add(listener);
+  }
+
+  /** @param {Write} write @param {((tx: LocalTransaction) => void) | undefined} body */
+  again(write, body) {
+    const { phase, tx, name, fields } = write;
+    if (!tx || (phase !== 'refused' && phase !== 'parked')) {
+      invalid('only a transaction that was refused or parked is sent again');
+    }
+    if (!body) return this.#copy(write, { ...fields, key: phase === 'parked' ? write.key : undefined });
+    const ids = tx.ids.filter((id) => id > 0);
+    const take = (/** @type {number} */ count) => (ids.length >= count ? ids.splice(0, count) : this.#take(count));
+    return this.#write(name, body, { ...fields, key: undefined }, take);
+  }
+
+  // MARK: Writes
+
+  /**
+   * @param {string | null} name
+   * @param {(tx: LocalTransaction) => void} body
+   * @param {any} fields
+   * @param {(count: number) => number[]} take
+   */
+  #write(name, body, fields, take) {
+    if (typeof body !== 'function') invalid('it is transaction(name, body)');
+    const tx = new LocalTransaction(take);
+    const result = /** @type {any} */ (body(tx));
+    if (typeof result?.then === 'function') invalid('a write that is shown at once has no asynchronous steps');
+    tx.isSent = true;
+    return this.#add(new Write(this, 'transaction', name || null, tx, fields));
+  }
+
+  /** The same steps, with the same ids. @param {Write} write @param {any} fields */
+  #copy({ name, tx }, fields) {
+    return this.#add(new Write(this, 'transaction', name, tx, fields));
+  }
+
+  /** @param {Write} write */
+  #add(write) {
+    if (this.#error) {
+      write.phase = 'parked';
+      write.reject(this.#error);
+      return write;
+    }
+    this.#pending.add(write);
+    this.#restock();
+    this.#send();
+    this.#changed();
+    this.#schedule(true);
+    return write;
+  }
+
+  /** Sends what may be sent, in order. */
+  #send() {
+    if (!this.#isReady) return;
+    const pause = this.#pauseEnds - Date.now();
+    if (pause > 0) {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = null;
+        this.#send();
+        this.#changed();
+        this.#schedule(true);
+      }, pause);
+      return;
+    }
+    this.nest.run((m) => this.#submit(m));
+  }
+
+  /** @param {any} m */
+  #submit(m) {
+    for (const write of this.#pending.writes) {
+      if (write.call) continue;
+      const { kind, tx, name, target } = write;
+      // Later writes keep their order behind one that waits for ids.
+      if (tx && tx.missing.length > 0) return;
+      if (target && target.receipt === null) return;
+      const expected = target ? target.receipt.revision : null;
+      const fields = tx ? { name, preconditions: tx.preconditions, mutations: tx.mutations } : { expected };
+      const call = {
+        write,
+        resolve: (/** @type {any} */ reply) => this.#received(write, reply),
+        reject: (/** @type {any} */ error) => this.#failed(write, error),
+      };
+      write.call = call;
+      write.attempts += 1;
+      this.#pending.sent(write);
+      try {
+        const body = encode(kind, { ...write.fields, ...fields, key: write.key });
+        const model = tx ? [...tx.models] : undefined;
+        submit(m, { owner: { call }, kind: 'write', type: T[kind], body, answer: T.receipt, model });
+      } catch (error) {
+        // What cannot be encoded is a mistake of this write alone.
+        m.emit({ type: 'fail', call, error });
+      }
+    }
+  }
+
+  /** @param {Write} write @param {any} reply */
+  #received(write, reply) {
+    write.call = null;
+    const receipt = new Receipt(reply);
+    this.#pending.received(write, receipt);
+    write.receipt = receipt;
+    const { target } = write;
+    // An undo of what no list shows any more.
+    if (target) target.isTaken = true;
+    if (!receipt.isChanged) this.#leave(write);
+    this.#settle();
+    this.#answered();
+    write.resolve(receipt);
+  }
+
+  /** @param {Write} write @param {any} error */
+  #failed(write, error) {
+    write.call = null;
+    const { retry, code } = error;
+    // A client that is closed does not say what its server would have answered.
+    const isParked = PARKED.has(code) || this.nest.run((m) => m.error) !== null;
+    const isLater = !isParked && retry !== 0;
+    if (isLater && (retry !== 3 || write.attempts < ATTEMPTS_MAX)) {
+      if (retry === 3) this.#pending.doubted(write);
+      else this.#pending.again(write);
+      const pause = Math.min(PAUSE_MS * 2 ** (write.attempts - 1), PAUSE_MS_MAX);
+      this.#pauseEnds = Date.now() + Math.max(pause, error.retryAfter ?? 0);
+      this.#answered();
+      return;
+    }
+    this.#fail(write, isLater || isParked ? 'parked' : 'refused', error);
+    this.#answered();
+  }
+
+  /** @param {Write} write @param {'refused' | 'parked'} state @param {any} error */
+  #fail(write, state, error) {
+    this.#pending.end(write, state);
+    write.reject(error);
+    this.#leave(write);
+    const { target } = write;
+    // What was not taken back is shown again.
+    if (target && !target.isTaken) {
+      target.isUndone = false;
+      target.isShown = true;
+    }
+  }
+
+  /** A write has changed nothing: there is nothing to take back. @param {Write} write */
+  #leave(write) {
+    for (const one of [...this.#pending.writes]) {
+      if (one.target !== write) continue;
+      this.#pending.end(one, 'settled');
+      one.resolve(null);
+    }
+  }
+
+  /** A write was answered: lists show what that means before the program goes on. */
+  #answered() {
+    this.#send();
+    this.#changed();
+    this.flush(true);
+  }
+
+  #changed() {
+    this.#listeners.call(undefined);
+  }
+
+  // MARK: Ids
+
+  /** @param {number} count @returns {number[]} */
+  #take(count) {
+    const history = this.nest.server?.historyID;
+    if (history !== undefined && history !== this.#history) this.#stock = [];
+    return this.#stock.splice(0, count);
+  }
+
+  #restock() {
+    const missing = this.#pending.writes.reduce((sum, { tx }) => sum + (tx?.missing.length ?? 0), 0);
+    if (this.#isReserving || !this.#isReady || (missing === 0 && this.#stock.length >= STOCK_MIN)) return;
+    this.#isReserving = true;
+    this.#reserve(Math.min(STOCK + missing, 65_536));
+  }
+
+  /** @param {number} count */
+  async #reserve(count) {
+    const { historyID } = /** @type {any} */ (this.nest.server);
+    try {
+      const ids = await this.nest.reserveIDs(count, { timeout: Infinity });
+      // Only the history of the server that gave them has them.
+      if (this.nest.server?.historyID === historyID) {
+        if (this.#history !== historyID) this.#stock = [];
+        this.#history = historyID;
+        this.#stock.push(...ids);
+      }
+    } catch (/** @type {any} */ error) {
+      if (this.#error) return;
+      if (error.retry === 0) {
+        // The client may only read, say. The next insert asks again.
+        this.#isReserving = false;
+        return this.#refuseWaiting(error);
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.max(RESERVE_PAUSE_MS, error.retryAfter)));
+    }
+    this.#isReserving = false;
+    this.#fill();
+  }
+
+  /** Gives ids to writes that wait for them. */
+  #fill() {
+    for (const write of this.#pending.writes) {
+      const { tx } = write;
+      if (!tx || tx.missing.length === 0) continue;
+      tx.fill();
+      if (tx.missing.length > 0) break;
+      write.isShown = !write.isUndone;
+    }
+    this.#restock();
+    this.#send();
+    this.#changed();
+    this.#schedule(true);
+  }
+
+  /** Ids cannot be had: the client may only read. @param {any} error */
+  #refuseWaiting(error) {
+    for (const write of [...this.#pending.writes]) {
+      if (write.tx && write.tx.missing.length > 0) this.#fail(write, 'refused', error);
+    }
+    this.#send();
+    this.#changed();
+    this.#schedule(true);
+  }
+
+  // MARK: The connection
+
+  /** In the machine: a connection is ready, nothing was sent yet. @param {any} m */
+  began(m) {
+    const { historyID } = m.welcome;
+    const isOther = this.#pending.writes.some(({ history }) => history !== null && history !== historyID);
+    if (isOther) {
+      const entries = m.table.removeWaiting((/** @type {any} */ { request }) => Boolean(request.owner?.call?.write));
+      for (const { request } of entries) request.owner.call.write.call = null;
+      m.emit({ type: 'change', to: this, change: { type: 'history' } });
+    }
+    for (const write of this.#pending.writes) write.history ??= historyID;
+  }
+
+  /** Events, in the order of the server's frames. @param {any} event */
+  receive({ change }) {
+    switch (change.type) {
+      case 'ready':
+        this.#isReady = true;
+        if (this.nest.server?.historyID !== this.#history) this.#stock = [];
+        this.#pauseEnds = 0;
+        this.#restock();
+        this.#send();
+        break;
+      case 'lost':
+        this.#isReady = false;
+        this.#pending.lost();
+        break;
+      case 'own': {
+        const { write, revision } = change;
+        this.#pending.named(write, revision);
+        if (write.target) write.target.isTaken = true;
+        break;
+      }
+      case 'history':
+        for (const write of this.#pending.otherHistory()) {
+          const text = 'the store has another history: the write was made for the one before';
+          write.reject(new NestError('OUTCOME_UNKNOWN', text));
+        }
+        this.#settle();
+    }
+    this.#changed();
+    this.#schedule(false);
+  }
+
+  /** The client is closed. @param {any} reason null: by the program */
+  end(reason) {
+    const error = reason ?? new NestError('CLOSED', 'the client was closed');
+    this.#isReady = false;
+    this.#error = error;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#holdTimer);
+    for (const write of [...this.#pending.writes]) this.#fail(write, 'parked', error);
+    this.#changed();
+  }
+
+  // MARK: Lists
+
+  /** @param {LocalList} list @param {string} type of the change */
+  arrived(list, type) {
+    this.#schedule(type === 'progress');
+  }
+
+  /** @param {LocalList} list */
+  forget(list) {
+    this.#lists.delete(list);
+  }
+
+  /** @param {boolean} isForced whether lists do not wait for a write that is on its way */
+  #schedule(isForced) {
+    this.#isForced ||= isForced;
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      this.flush(false);
+    });
+  }
+
+  /** The revisions of the lists that follow the server. */
+  get #heads() {
+    return [...this.#lists].filter((one) => !one.isFrozen).map(({ head }) => head);
+  }
+
+  #settle() {
+    const settled = this.#pending.reached(this.#heads);
+    if (settled.length > 0) this.#changed();
+  }
+
+  /** Whether lists wait: what they would show now is not what they will show in a moment. @param {boolean} isForced */
+  #isHeld(isForced) {
+    const isResent = this.#isReady && this.#pending.isDoubtful;
+    const isUndoing = this.#pending.writes.some(({ target, phase }) => target?.revision && phase !== 'committed');
+    const isBetween = !isForced && this.#pending.isBetween(this.#heads);
+    clearTimeout(this.#holdTimer);
+    if (!isResent && !isUndoing && !isBetween) {
+      this.#heldSince = null;
+      return false;
+    }
+    const now = Date.now();
+    this.#heldSince ??= now;
+    const left = this.#heldSince + HOLD_MS_MAX - now;
+    if (left <= 0) return false;
+    this.#holdTimer = setTimeout(() => this.#schedule(true), left);
+    return true;
+  }
+
+  /** Publishes what has changed, of all lists at once. @param {boolean} isForced */
+  flush(isForced) {
+    if (this.#isFlushing) return this.#schedule(isForced);
+    this.#isForced ||= isForced;
+    if (this.#isHeld(this.#isForced)) return;
+    this.#isForced = false;
+    this.#isFlushing = true;
+    try {
+      this.#settle();
+      this.#publish();
+    } finally {
+      this.#isFlushing = false;
+    }
+  }
+
+  #publish() {
+    /** The lists over which the same writes are laid. @type {Map<string, { lists: LocalList[], writes: Write[] }>} */
+    const groups = new Map();
+    const all = this.#pending.writes;
+    for (const list of this.#lists) {
+      if (list.isFrozen) continue;
+      const writes = this.#pending.over(list.head).filter(({ tx }) => tx !== null);
+      const key = writes.map((write) => all.indexOf(write)).join();
+      const group = groups.get(key);
+      if (group) group.lists.push(list);
+      else groups.set(key, { lists: [list], writes });
+    }
+    /** @type {Map<LocalList, { found: any, writes: Write[] }>} */
+    const found = new Map();
+    for (const { lists, writes } of groups.values()) {
+      this.#laid(lists, writes).forEach((one, index) => found.set(lists[index], { found: one, writes }));
+    }
+    for (const list of [...this.#lists]) {
+      const { found: one = null, writes = [] } = found.get(list) ?? {};
+      list.publish(one, writes);
+    }
+  }
+
+  /** @param {LocalList[]} lists @param {Write[]} writes */
+  #laid(lists, writes) {
+    if (writes.length === 0) return lists.map(({ state }) => unchanged(state, 0));
+    const model = this.nest.knownModel ?? lists[0].request.model;
+    const transactions = writes.map(({ tx }) => /** @type {LocalTransaction} */ (tx).mutations);
+    try {
+      return laid(lists.map(({ view }) => view), transactions, model, writes.map(({ now }) => now)).views;
+    } catch (error) {
+      // A mistake of the overlay must not keep what the server says from the program.
+      report(error);
+      return lists.map(({ state }) => unchanged(state, 1));
+    }
+  }
+}

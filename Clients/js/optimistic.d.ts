@@ -1,0 +1,102 @@
+/** Optimistic writes: lists show this client's writes at once, and the server decides what stays. */
+
+import type {
+  BaseRow, Change, FetchRequest, ListState, Nest, NestError, NewObject, ObjectLike, Receipt, Results, Row, Transaction,
+} from './index.js';
+
+/** A new object of a write. */
+export interface LocalObject extends NewObject {
+  /** Null until ids are in stock, and for what `findOrCreate` returns. */
+  readonly id: number | null;
+}
+
+/** The steps of a write. Inserts have reserved ids. */
+export interface LocalTransaction extends Transaction {
+  insert(...args: Parameters<Transaction['insert']>): LocalObject;
+}
+
+/**
+ * `queued`: not sent. `sent`: no answer yet. `committed`: durable, but some list has not reached its revision.
+ * `settled`: every list shows it as the server has it. `refused`: the server has refused it, or it was undone before it
+ * was sent (CANCELLED). `parked`: it is not known whether it happened, or it cannot be sent to this server; the program
+ * decides.
+ */
+export type WriteState = 'queued' | 'sent' | 'committed' | 'settled' | 'refused' | 'parked';
+
+/** A write that lists show before the server has it. */
+export interface Write {
+  readonly kind: 'transaction' | 'undo' | 'redo';
+  readonly name: string | null;
+  readonly state: WriteState;
+  /**
+   * Resolves when it is durable, and after lists have shown that; null for an undo that found nothing to take back at
+   * the server. Rejects if it was refused or parked: `error.faults` lists every mistake.
+   */
+  readonly done: Promise<Receipt | null>;
+  /** The ids of the objects that it inserts, in order; null: not known yet, or of `findOrCreate`. */
+  readonly ids: readonly (number | null)[];
+  readonly key: string;
+  readonly receipt: Receipt | null;
+  readonly error: NestError | null;
+  /**
+   * Sends it again after it was refused or parked, as another write. With a function its steps are made anew, and its
+   * inserts get the ids of this one in their order. Without, the steps are the same; a parked write keeps its key, so
+   * that it happens at most once.
+   */
+  again(body?: (tx: LocalTransaction) => void): Write;
+}
+
+/** A state that may show writes which the server has not confirmed. */
+export interface LocalState<R extends BaseRow = Row> extends ListState<R> {
+  /** How many things are known for which rows may differ from what the server will answer. */
+  readonly undecided: number;
+  /** Whether the list follows the server: not while it is disconnected, paused, or read anew. */
+  readonly isCurrent: boolean;
+  /** Whether an unconfirmed write changes a row; `queued` if one of them was not sent. */
+  pendingOf(row: ObjectLike): 'none' | 'queued' | 'sent';
+}
+
+/** As of a list; `pending`: no row has changed, but whether rows are pending, `undecided` or `isCurrent`. */
+export type LocalChange<R extends BaseRow = Row> = (Change<R> | { readonly type: 'pending' })
+  & { readonly state: LocalState<R> };
+
+/** A live list that shows this client's own writes. */
+export interface LocalResults<R extends BaseRow = Row>
+  extends Omit<Results<R>, 'state' | 'subscribe' | 'getSnapshot' | typeof Symbol.asyncIterator>,
+  AsyncIterable<LocalChange<R>> {
+  readonly state: LocalState<R>;
+  subscribe(listener: (change: LocalChange<R>) => void): () => void;
+  getSnapshot(): LocalState<R>;
+}
+
+export interface UndoneOptions {
+  policy?: 'keep' | 'force' | 'strict';
+  rehomes?: boolean;
+}
+
+export interface Optimistic {
+  /** A live list that shows own writes at once. */
+  results<R extends BaseRow = Row>(request: FetchRequest<R, any>): Promise<LocalResults<R>>;
+  /**
+   * Makes a write, shows it in all lists at the end of this turn, and sends it. Writes are sent in their order. `body`
+   * has no asynchronous steps.
+   */
+  transaction(
+    name: string | null, body: (tx: LocalTransaction) => void,
+    options?: { coalescing?: { key: string; milliseconds: number } | null },
+  ): Write;
+  /**
+   * Takes back the newest entry of the session, after all writes before. A write of this client that is not settled is
+   * not shown any more at once; one that was not sent is not sent.
+   */
+  undo(options?: UndoneOptions): Write;
+  /** Does again what was taken back last. */
+  redo(options?: UndoneOptions): Write;
+  /** The writes that are not settled, refused or parked, in their order. */
+  readonly pending: readonly Write[];
+  /** Calls a function after each change of `pending`, or of the state of a write. Returns what ends it. */
+  subscribe(listener: () => void): () => void;
+}
+
+/** The optimistic side of a client; the same for each call. */
+export function optimistic(nest: Nest<any>): Optimistic;

@@ -1,0 +1,483 @@
+/**
+ * One view while transactions are laid over it: decides which objects are rows, and places them.
+ * @module
+ */
+
+import { entityProperty, firstColumn } from '../wire/model.js';
+import { isSameSection, WHOLE } from './order.js';
+import { isOwnPath, ownProperty } from './own.js';
+import { isOwnComparison } from './known-predicate.js';
+import { OUTLINE_CHILDREN } from './overlay-view.js';
+import { isSamePlace } from './row-terms.js';
+
+/** @typedef {import('./shown-rows.js').StateRow} StateRow */
+/** @typedef {import('../rules/order.js').RowKey} RowKey */
+/**
+ * A row and its section, of which `key`, `hash` and `totals` count. `base`: the server's row, by whose values the rows
+ * that stay are in order.
+ * @typedef {{ row: StateRow, section: any, base?: StateRow }} Placed
+ * @typedef {Placed & { key: RowKey }} Arrival
+ */
+
+/**
+ * A view with pending transactions laid over it.
+ * @typedef {object} OverlaidView
+ * @property {any} state what is as in the state of the server is the same object
+ * @property {Set<number>} pending the rows that a pending transaction changes
+ * @property {Set<number>} undecided the objects of which it is not known what the transactions make of them in this
+ *   view. Those that are rows of the server's state are shown as the server has them, with the values that are known;
+ *   the others are not shown
+ * @property {number} doubts the number of reasons for which any row may differ, such as a step on objects that no view
+ *   shows
+ */
+
+/** @param {any} state @param {number} doubts @returns {OverlaidView} */
+export const unchanged = (state, doubts) => ({ state, pending: new Set(), undecided: new Set(), doubts });
+
+export class LaidView {
+  /** The rows that stay, in the server's order, and those that come or move. @type {Placed[]} */
+  #rows = [];
+  /** @type {Arrival[]} */
+  #arrivals = [];
+  /** The changes of the number of rows: in all, and before the window. */
+  #totalChange = 0;
+  #countBefore = 0;
+
+  /**
+   * @param {number} index
+   * @param {import('./overlay-view.js').ViewShape} shape
+   * @param {import('./known-paths.js').KnownPaths} paths
+   */
+  constructor(index, shape, paths) {
+    const { known, schema } = paths;
+    this.index = index;
+    this.shape = shape;
+    this.paths = paths;
+    this.known = known;
+    this.schema = schema;
+    this.base = known.shown.views[index].state;
+    this.affected = new Set(known.changes.keys());
+    const { source, sourceText, relationship } = shape;
+    if (source && sourceText !== null && relationship) {
+      for (const id of known.pairs.get(sourceText)?.keys() ?? []) this.affected.add(id);
+      if (known.exact.has(sourceText) || known.isGone(source.object)) {
+        for (const { rows } of this.base.sections) for (const { id } of rows) this.affected.add(id);
+      }
+      for (const exact of known.exact.values()) {
+        if (exact.relationship === relationship.inverse) this.affected.add(exact.object);
+      }
+    }
+    /** @type {readonly any[]} */
+    this.columns = shape.request.columns ?? [];
+    this.affectedColumns = new Set(this.columns.keys());
+    this.columns.forEach((path, column) => {
+      if (!paths.isAffectedFrom(path, shape.entity)) this.affectedColumns.delete(column);
+    });
+    this.result = unchanged(this.base, known.opaqueSteps + this.#shapeDoubts());
+  }
+
+  /** @returns {OverlaidView} */
+  finish() {
+    if (this.shape.isOutline) {
+      // Outlines are shown as the server has them.
+      this.result.doubts = this.affected.size > 0 ? 1 : this.known.opaqueSteps;
+      return this.result;
+    }
+    this.#decideRows();
+    this.#decideOthers();
+    const { shape } = this;
+    let rows = this.#rows;
+    if (shape.list) rows = this.#listed(rows);
+    else if (!shape.terms) rows = this.#merged(rows, ({ id }) => ({ parts: [], id }), (a, b) => a.id - b.id);
+    else if (this.#arrivals.length > 0) {
+      const { order } = shape.terms;
+      // Rows that should move stay if the others' keys are not known.
+      rows = this.#rowsHaveKeys()
+        ? this.#merged(rows, (row) => /** @type {RowKey} */ (this.#keyOfRow(row)), (a, b) => order.compare(a, b))
+        : this.#inOldOrder(rows);
+    }
+    this.#publish(rows);
+    return this.result;
+  }
+
+  /** The number of reasons for which any row may differ. */
+  #shapeDoubts() {
+    const { shape, known, paths } = this;
+    let doubts = shape.isOpaque ? 1 : 0;
+    // The rows of a source that may have been deleted, which no row refers to.
+    if (shape.source && known.changes.get(shape.source.object)?.mayBeGone) doubts += 1;
+    for (const comparison of shape.predicate.comparisons) {
+      if (isOwnComparison(comparison)) continue;
+      const isAffected = comparison.operator === 'IN SUBTREE'
+        ? known.changed.size > 0 : paths.isAffectedFrom(comparison.path, shape.entity);
+      if (isAffected) doubts += 1;
+    }
+    for (const { path } of shape.terms?.all ?? []) {
+      if (!isOwnPath(path) && paths.isAffectedFrom(path, shape.entity)) doubts += 1;
+    }
+    return doubts;
+  }
+
+  // MARK: Which objects are rows
+
+  #decideRows() {
+    const isColumnAffected = this.affectedColumns.size > 0;
+    for (const section of this.base.sections) {
+      for (const row of section.rows) {
+        const isAffected = this.affected.has(row.id);
+        if (!isAffected && !isColumnAffected) {
+          this.#rows.push({ row, section, base: row });
+          continue;
+        }
+        const verdict = isAffected ? this.#verdict(row.id, true) : true;
+        if (verdict === false) this.#totalChange -= 1;
+        else {
+          if (verdict === undefined) this.result.undecided.add(row.id);
+          this.#keep(row, section, verdict === true);
+        }
+      }
+    }
+  }
+
+  /**
+   * Keeps a row of the server's state, with what is known of its values and place.
+   * @param {StateRow} row
+   * @param {any} section
+   * @param {boolean} isPlaced
+   */
+  #keep(row, section, isPlaced) {
+    if (this.affected.has(row.id)) this.result.pending.add(row.id);
+    const made = this.#overlaid(row);
+    const { terms } = this.shape;
+    const isAffected = isPlaced && terms?.all.some(({ path }) => this.paths.isAffected(path, row.id));
+    // Without all terms it stays where it was.
+    if (!isAffected || this.#isPlaceChanged(row) === false) {
+      this.#rows.push({ row: made, section, base: row });
+      return;
+    }
+    const place = this.#placeOf(row.id);
+    if (place) this.#arrivals.push({ row: made, ...place });
+    else {
+      this.result.undecided.add(row.id);
+      this.#rows.push({ row: made, section, base: row });
+    }
+  }
+
+  /** Whether the terms of a row have other values than before. @param {StateRow} row @returns {boolean | undefined} */
+  #isPlaceChanged(row) {
+    for (const term of this.shape.terms?.all ?? []) {
+      const property = ownProperty(term.path);
+      const slot = property === undefined ? undefined : this.shape.slots.get(property);
+      const value = property === undefined || slot === undefined ? undefined : this.known.value(property, row.id);
+      if (slot === undefined || value === undefined) {
+        if (this.paths.isAffected(term.path, row.id)) return undefined;
+        continue;
+      }
+      const isSame = isSamePlace(term, value, row.values[slot]);
+      if (!isSame) return isSame === false ? true : undefined;
+    }
+    return false;
+  }
+
+  /** Decides the objects that are not rows of the server's state. */
+  #decideOthers() {
+    for (const id of [...this.affected].sort((a, b) => a - b)) {
+      if (this.known.shown.isRow(id, this.index)) continue;
+      const verdict = this.#verdict(id, false);
+      if (verdict === undefined) this.result.undecided.add(id);
+      else if (verdict) this.#arrive(id);
+    }
+  }
+
+  /** @param {number} id */
+  #arrive(id) {
+    const row = this.#newRow(id);
+    const { terms } = this.shape;
+    /** @type {{ key: RowKey, section: any } | undefined} */
+    let place = { section: this.#onlySection, key: { parts: [], id } };
+    if (terms) place = this.#rowsHaveKeys() ? this.#placeOf(id) : undefined;
+    if (row && place) this.#arrivals.push({ row, ...place });
+    else this.result.undecided.add(id);
+  }
+
+  /**
+   * Whether an object is a row.
+   * @param {number} id
+   * @param {boolean} wasIn
+   * @returns {boolean | undefined} undefined if that is not known
+   */
+  #verdict(id, wasIn) {
+    const { known, shape } = this;
+    if (known.isGone(id)) return false;
+    const change = known.changes.get(id);
+    /** @type {(boolean | undefined)[]} */
+    const conditions = [];
+    if (!wasIn) {
+      const entity = known.entity(id);
+      conditions.push(entity && this.schema.isKind(entity.number, shape.entity.number));
+    }
+    if (shape.source) {
+      const isAsBefore = wasIn && shape.toOne !== undefined && !change?.values.has(shape.toOne);
+      conditions.push(isAsBefore
+        || (shape.relationship ? known.isMember(id, shape.source, shape.relationship) : undefined));
+    }
+    conditions.push(shape.predicate.isTrue(id, this.paths, wasIn));
+    if (conditions.includes(false)) return false;
+    return conditions.includes(undefined) || change?.mayBeGone ? undefined : true;
+  }
+
+  // MARK: Values
+
+  /** A row with the values that the transactions gave it. @param {StateRow} row @returns {StateRow} */
+  #overlaid(row) {
+    const change = this.known.changes.get(row.id);
+    /** @type {any[] | null} */
+    let values = null;
+    const set = (/** @type {number} */ slot, /** @type {any} */ value) => {
+      if (value === undefined) this.result.undecided.add(row.id);
+      else (values ??= [...row.values])[slot] = value;
+    };
+    this.base.projection.forEach((/** @type {number} */ property, /** @type {number} */ slot) => {
+      const column = columnOf(property);
+      if (column === undefined) {
+        if (change?.values.has(property)) set(slot, change.values.get(property));
+      } else if (this.affectedColumns.has(column)) {
+        const path = this.columns[column];
+        const value = this.paths.value(path, row.id);
+        if (value !== undefined || this.paths.isAffected(path, row.id)) set(slot, value);
+      }
+    });
+    return values ? { id: row.id, values } : row;
+  }
+
+  /**
+   * The row of an object that was none; undefined if not all of its values are known.
+   * @param {number} id
+   * @returns {StateRow | undefined}
+   */
+  #newRow(id) {
+    this.result.pending.add(id);
+    const entity = this.known.entity(id);
+    if (!entity) return undefined;
+    const values = [];
+    for (const property of this.base.projection) {
+      const value = this.#newValue(property, entity, id);
+      if (value === undefined) return undefined;
+      values.push(value);
+    }
+    return { id, values };
+  }
+
+  /** @param {number} property @param {any} entity @param {number} id @returns {any} */
+  #newValue(property, entity, id) {
+    if (property === entityProperty) return entity.number;
+    const column = columnOf(property);
+    if (column !== undefined) return this.paths.value(this.columns[column], id);
+    if (property >= OUTLINE_CHILDREN) return undefined;
+    return this.schema.isStored(entity, property) ? this.known.value(property, id) : null;
+  }
+
+  // MARK: Order
+
+  get #onlySection() {
+    return this.base.sections[0] ?? WHOLE;
+  }
+
+  /** @param {number} id @returns {{ key: RowKey, section: any } | undefined} undefined if it is not known */
+  #placeOf(id) {
+    const { terms, request } = this.shape;
+    if (!terms) return undefined;
+    const values = terms.all.map(({ path }) => this.paths.value(path, id));
+    const key = terms.key(values, id);
+    if (!key) return undefined;
+    if (!request.section) return { key, section: this.#onlySection };
+    const section = terms.all.length > 0 ? terms.section(request.section.function, values[0] ?? null) : undefined;
+    return section && { key, section };
+  }
+
+  /** @type {boolean | undefined} */
+  #haveKeys;
+
+  /** Whether the keys of the server's rows are known, so that others can be placed among them. */
+  #rowsHaveKeys() {
+    this.#haveKeys ??= this.shape.terms?.all.every(({ path }) => this.#slotOf(path) !== undefined)
+      && this.base.sections.every((/** @type {any} */ { rows }) =>
+        rows.every((/** @type {StateRow} */ row) => this.#keyOfRow(row) !== undefined));
+    return this.#haveKeys ?? false;
+  }
+
+  /** Where the rows have the value of a path. @param {any} path @returns {number | undefined} */
+  #slotOf(path) {
+    const property = ownProperty(path);
+    if (property !== undefined && this.shape.slots.has(property)) return this.shape.slots.get(property);
+    if (property !== undefined) return undefined;
+    const text = JSON.stringify(path);
+    const column = this.columns.findIndex((one) => JSON.stringify(one) === text);
+    return column < 0 ? undefined : this.shape.slots.get(firstColumn + column);
+  }
+
+  /** @type {(number | undefined)[] | undefined} */
+  #termSlots;
+  /** @type {Map<StateRow, RowKey | undefined>} */
+  #keys = new Map();
+
+  /** @param {StateRow} row @returns {RowKey | undefined} */
+  #keyOfRow(row) {
+    const { terms } = this.shape;
+    if (!terms) return undefined;
+    if (!this.#keys.has(row)) {
+      this.#termSlots ??= terms.all.map(({ path }) => this.#slotOf(path));
+      const values = this.#termSlots.map((slot) => (slot === undefined ? null : row.values[slot]));
+      this.#keys.set(row, terms.key(values, row.id));
+    }
+    return this.#keys.get(row);
+  }
+
+  /**
+   * Merges the arrivals with the rows that stay. One that comes to lie beyond an end of the window, where others may
+   * be, is not shown.
+   * @param {Placed[]} rows
+   * @param {(row: StateRow) => RowKey} keyOf
+   * @param {(a: RowKey, b: RowKey) => number} compare
+   */
+  #merged(rows, keyOf, compare) {
+    if (this.#arrivals.length === 0) return rows;
+    const { shape } = this;
+    /** @type {Placed[]} */
+    const merged = [];
+    let next = 0;
+    for (const { row, section, key } of [...this.#arrivals].sort((a, b) => compare(a.key, b.key))) {
+      for (; next < rows.length; next += 1) {
+        if (compare(keyOf(rows[next].base ?? rows[next].row), key) >= 0) break;
+        merged.push(rows[next]);
+      }
+      const isBeforeAll = next === 0 && !shape.startsAtFirst;
+      const isAfterAll = next === rows.length && !shape.endsAtLast;
+      const counts = !this.known.shown.isRow(row.id, this.index) && this.#wasOutside(row.id);
+      if (counts) this.#totalChange += 1;
+      if (isBeforeAll || isAfterAll) {
+        this.result.pending.delete(row.id);
+        if (isBeforeAll && !isAfterAll && counts) this.#countBefore += 1;
+      } else merged.push({ row, section });
+    }
+    for (; next < rows.length; next += 1) merged.push(rows[next]);
+    return merged;
+  }
+
+  /**
+   * Whether an object that no row shows was certainly not in the result. A window may not show it.
+   * @param {number} id
+   */
+  #wasOutside(id) {
+    return (this.shape.startsAtFirst && this.shape.endsAtLast) || this.known.isFresh(id);
+  }
+
+  /** Puts the rows in the order of the list. @param {Placed[]} rows @returns {Placed[]} */
+  #listed(rows) {
+    const sketch = this.known.sketches.get(this.index);
+    if (!sketch) return rows;
+    const { pending, undecided } = this.result;
+    const shown = new Map(rows.map((placed) => [placed.row.id, placed]));
+    const entries = new Set(sketch.entries);
+    for (const { row, section } of this.#arrivals) {
+      const { id } = row;
+      const isBefore = sketch.before.has(id);
+      const counts = this.#wasOutside(id);
+      if (counts && (isBefore || sketch.after.has(id) || (entries.has(id) && !sketch.uncertain.has(id)))) {
+        this.#totalChange += 1;
+      }
+      if (isBefore || sketch.after.has(id)) {
+        pending.delete(id);
+        if (isBefore && counts) this.#countBefore += 1;
+      } else if (entries.has(id) && !sketch.uncertain.has(id)) {
+        shown.set(id, { row, section });
+      } else undecided.add(id);
+    }
+    /** @type {Placed[]} */
+    const ordered = [];
+    for (const id of sketch.entries) {
+      const placed = shown.get(id);
+      if (!placed) continue;
+      shown.delete(id);
+      if (sketch.uncertain.has(id)) undecided.add(id);
+      ordered.push(placed);
+    }
+    // Rows that were moved beyond the window's ends; others that the list does not mention stay last.
+    for (const placed of rows) {
+      const { id } = placed.row;
+      if (!shown.has(id)) continue;
+      const isBefore = sketch.before.has(id);
+      if (isBefore || sketch.after.has(id)) {
+        if (isBefore) this.#countBefore += 1;
+        pending.delete(id);
+      } else {
+        undecided.add(id);
+        ordered.push(placed);
+      }
+    }
+    return ordered;
+  }
+
+  /** The rows of the server's state in its order. @param {Placed[]} rows @returns {Placed[]} */
+  #inOldOrder(rows) {
+    const kept = new Map(rows.map((placed) => [placed.row.id, placed]));
+    for (const arrival of this.#arrivals) {
+      this.result.undecided.add(arrival.row.id);
+      kept.set(arrival.row.id, arrival);
+    }
+    return this.base.sections.flatMap((/** @type {any} */ section) =>
+      section.rows.flatMap((/** @type {StateRow} */ { id }) => {
+        const placed = kept.get(id);
+        return placed ? [{ row: placed.row, section }] : [];
+      }));
+  }
+
+  /** @param {Placed[]} rows */
+  #publish(rows) {
+    const { base, shape, result } = this;
+    /** @type {any[]} */
+    let sections = [];
+    /** @type {any} the section of the row before */
+    let last;
+    for (const { row, section } of rows) {
+      if (section !== last && !(last && isSameSection(section, last))) {
+        sections.push({ ...this.#known(section), rows: [] });
+      }
+      last = section;
+      sections.at(-1).rows.push(row);
+    }
+    if (!shape.request.section && sections.length === 0) sections = [{ ...this.#onlySection, rows: [] }];
+    // What is as before is the same object.
+    const kept = sections.map((section, index) => {
+      const old = base.sections[index];
+      const isKept = old?.hash === section.hash && old.rows.length === section.rows.length
+        && section.rows.every((/** @type {StateRow} */ row, /** @type {number} */ at) => row === old.rows[at]);
+      return isKept ? old : section;
+    });
+    const isSame = kept.length === base.sections.length
+      && kept.every((section, index) => section === base.sections[index]);
+    sections = isSame ? base.sections : kept;
+    let { position } = base;
+    if (position && (this.#totalChange !== 0 || this.#countBefore !== 0)) {
+      const start = { ...position.start, row: position.start.row + this.#countBefore };
+      position = { ...position, total: position.total + this.#totalChange, start };
+    }
+    if (!isSame || position !== base.position) result.state = { ...base, sections, position };
+  }
+
+  /** A section with the totals that the server's state has for it. @param {any} section */
+  #known(section) {
+    const known = this.base.sections.find((/** @type {any} */ one) => one === section || isSameSection(one, section));
+    if (known) return known;
+    const { totals } = this.base;
+    return totals ? { ...section, totals: nothingOf(totals) } : section;
+  }
+}
+
+/** The column of a request that a property of its projection is. @param {number} property */
+const columnOf = (property) =>
+  (property >= firstColumn && property < OUTLINE_CHILDREN ? property - firstColumn : undefined);
+
+/** Totals that are not known. @param {Record<string, any>} totals */
+const nothingOf = (totals) =>
+  Object.freeze(Object.keys(totals).reduce((all, name) => Object.assign(all, { [name]: null }), Object.create(null)));

@@ -1,0 +1,2 @@
+/** Why a transaction has no effect: the server must refuse it. */
+export class Refusal extends Error {}
