@@ -36,10 +36,9 @@ public final class OptimisticClient: Sendable {
     /// Writes the changes of a context, and shows them at once. Afterwards the context is empty, and knows the ids of
     /// the objects that it inserts. Returns before anything is sent.
     ///
-    /// An object that `findOrCreate` inserts is shown only when the server has it, and the context does not learn its id.
-    /// Throws `connectionLost` if the stock
-    /// of reserved ids is used up and there is no connection to reserve more, `limitExceeded` if
-    /// `Limits.clientRequestsWaitingMax` writes are pending.
+    /// An object that `findOrCreate` inserts is shown only when the server has it, and the context does not learn its
+    /// id. Throws `connectionLost` if the stock of reserved ids is used up and there is no connection to reserve more,
+    /// `limitExceeded` if `Limits.clientRequestsWaitingMax` writes are pending.
     @discardableResult
     public func save(_ context: ObjectContext, name: String? = nil) throws(NestError) -> PendingWrite {
         try self.write(try context.takeTransaction(named: name) { (count) throws(NestError) in try self.ids(count) })

@@ -4,9 +4,9 @@ import NestModel
 import NestOverlay
 import NestProtocol
 
-/// Drives the pending writes and the views of an optimistic client. It runs on the event loop of its `ClientCore`, which
-/// hands it what arrives, in order. It shows what there is to show when everything has been handled that was read at
-/// once.
+/// Drives the pending writes and the views of an optimistic client. It runs on the event loop of its `ClientCore`,
+/// which hands it what arrives, in order. It shows what there is to show when everything has been handled that was read
+/// at once.
 actor OptimisticCore {
     /// The writes that are under way at once. The others keep their order, and are not sent to a store with another
     /// history.
