@@ -42,6 +42,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "NestClient", targets: ["NestClient"]),
+        .library(name: "NestCache", targets: ["NestCache"]),
         .plugin(name: "NestModelTypes", targets: ["NestModelTypes"]),
         .executable(name: "nestd", targets: ["nestd"]),
         .executable(name: "nestc", targets: ["nestc"]),
@@ -173,6 +174,13 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // The states of a client's lists in a file. It is separate, so that NestClient does not need SQLite.
+        .target(
+            name: "NestCache",
+            dependencies: ["NestModel", "NestProtocol", "NestClient", grdb, concurrencyHelpers, logging],
+            swiftSettings: settings
+        ),
+
         // Settings, logs, metrics and health for operators. It does not depend on the server; nestd connects the two.
         .target(
             name: "NestOperations",
@@ -258,7 +266,7 @@ let package = Package(
         // The Swift examples. Their pages quote this code, and the tests run it.
         .executableTarget(
             name: "nestexamples",
-            dependencies: ["NestModel", "NestClient"],
+            dependencies: ["NestModel", "NestClient", "NestCache"],
             path: "Examples",
             exclude: [
                 "nested-lists/README.md", "nested-lists/seed.sh", "nested-lists/outline.mjs", "number-facts/README.md",
@@ -383,6 +391,14 @@ let package = Package(
                 "NestDocuments", "ChaosProxy", "NestHistory", "NestTestSupport", "NestServerTestSupport", nioCore,
                 nioPosix,
                 concurrencyHelpers, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestCacheTests",
+            dependencies: [
+                "NestModel", "NestProtocol", "NestServer", "NestStore", "NestClient", "NestCache", "NestTestSupport",
+                "NestServerTestSupport", concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),
