@@ -397,8 +397,7 @@ let package = Package(
         .testTarget(
             name: "NestCacheTests",
             dependencies: [
-                "NestModel", "NestProtocol", "NestServer", "NestStore", "NestClient", "NestCache", "NestTestSupport",
-                "NestServerTestSupport", concurrencyHelpers, logging,
+                "NestModel", "NestProtocol", "NestClient", "NestCache", "NestTestSupport", logging,
             ],
             swiftSettings: settings
         ),
@@ -438,8 +437,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "NestModel", "NestProtocol", "NestSchema", "NestClient", "ChaosProxy", "NestHistory", "NestTestSupport",
-                concurrencyHelpers,
+                "NestModel", "NestProtocol", "NestSchema", "NestClient", "NestCache", "ChaosProxy", "NestHistory", "NestTestSupport",
+                concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),
