@@ -437,7 +437,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "NestModel", "NestProtocol", "NestSchema", "NestClient", "NestCache", "ChaosProxy", "NestHistory", "NestTestSupport",
+                "NestModel", "NestProtocol", "NestSchema", "NestClient", "NestCache", "ChaosProxy", "NestHistory",
+                "NestTestSupport",
                 concurrencyHelpers, logging,
             ],
             swiftSettings: settings

@@ -136,6 +136,18 @@ public final class CacheFile: ResultsCache {
         if let fault { throw NestError(.invalid, "the cache \(self.path) cannot be cleared: \(fault)") }
     }
 
+    /// Writes everything and closes the file, which is one file then. The cache keeps nothing any more.
+    package func close() async {
+        await self.perform { cache in
+            cache.write()
+            let old = cache.state.withLockedValue { state in
+                defer { state.storage = nil }
+                return state.storage
+            }
+            old?.close()
+        }
+    }
+
     // MARK: In the queue
 
     /// Says whether a write must be scheduled.

@@ -26,6 +26,8 @@ final class CacheLock: Sendable {
         while flock(self.descriptor, LOCK_SH) != 0, errno == EINTR {}
     }
 
+    func release() { _ = flock(self.descriptor, LOCK_UN) }
+
     /// Returns whether no other process, and no other cache of this process, has the file open. If so, none can open
     /// it before `share`. Else the lock may be lost: call `share`.
     func isAlone() -> Bool { flock(self.descriptor, LOCK_EX | LOCK_NB) == 0 }

@@ -46,7 +46,7 @@ struct CacheStorage: Sendable {
         let lock = try CacheLock(path: path + "-lock")
         do {
             if !isDamaged { return CacheStorage(database: try Self.connect(path), lock: lock) }
-        } catch where Self.isDamage(error) {
+        } catch  where Self.isDamage(error) {
             logger.warning("the cache \(path) is damaged, or is no cache of this version: \(error)")
         }
         guard lock.isAlone() else {
@@ -93,23 +93,31 @@ struct CacheStorage: Sendable {
         return queue
     }
 
-    func close() { try? self.database.close() }
+    func close() {
+        try? self.database.close()
+        self.lock.release()
+    }
 
     /// Whether an error means that the file is damaged.
     static func isDamage(_ error: any Error) -> Bool {
-        if error is CacheDamage { return true }
+        if error is CacheDamage || error is DecodingFailure { return true }
         guard let error = error as? DatabaseError else { return false }
-        // A statement that does not compile does so because the schema is not that of a cache.
-        return [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_FORMAT, .SQLITE_MISMATCH].contains(
-            error.resultCode
-        )
+        // A statement that does not compile does so because the schema is not that of a cache. A file that can be
+        // written is read-only if its header says so.
+        let codes: [ResultCode] = [
+            .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_FORMAT, .SQLITE_MISMATCH, .SQLITE_READONLY,
+            .SQLITE_CONSTRAINT,
+        ]
+        return codes.contains(error.resultCode)
     }
 
     // MARK: Reading
 
     func model() throws -> CachedModel? {
         try self.database.read { database in
-            guard let row = try SQLRow.fetchOne(database, sql: "SELECT hash, bytes, checksum FROM model") else { return nil }
+            guard let row = try SQLRow.fetchOne(database, sql: "SELECT hash, bytes, checksum FROM model") else {
+                return nil
+            }
             let model = CachedModel(hash: try row.number("hash"), bytes: try row.bytes("bytes"))
             guard try row.number("checksum") == model.checksum else { throw CacheDamage("the model") }
             return model

@@ -138,6 +138,7 @@ import Testing
         var state = CacheFixtures.state(1)
         let view = CacheFixtures.view(1, state)
         cache.record([.replace(view)])
+        await cache.flush()
         let before = state
         var changes: [CacheAppend] = []
         let title = String(repeating: "x", count: 60_000)
@@ -261,9 +262,8 @@ import Testing
             let cache = try CacheFixtures.open(self.directory, "original")
             path = cache.path
             cache.record([.model(model)] + views.map { .replace($0) })
-            await cache.flush()
+            await cache.close()
         }
-        // The last connection has moved everything into the file.
         return Written(bytes: try TestFile.bytes(path), views: views, model: model)
     }
 
@@ -314,14 +314,19 @@ import Testing
 
     /// A damaged file that another cache has open is left alone: this cache keeps nothing.
     @Test func aDamagedFileThatIsOpenElsewhereIsNotReplaced() async throws {
-        let first = try CacheFixtures.open(self.directory)
-        let view = CacheFixtures.view(1, CacheFixtures.state(10))
-        first.record([.replace(view)])
-        await first.flush()
-        try TestFile.write(Array(repeating: 7, count: 4_096), to: first.path)
-        let second = try CacheFixtures.open(self.directory)
+        let written = try await self.written()
+        let view = written.views[0]
+        let first = try CacheFixtures.open(self.directory, "original")
+        let garbage = Array(repeating: 7 as UInt8, count: 4_096)
+        try TestFile.write(garbage, to: first.path)
+        let second = try CacheFixtures.open(self.directory, "original")
         second.record([.replace(view)])
         await second.flush()
         #expect(await second.view(view.request) == nil)
+        #expect(try TestFile.bytes(first.path) == garbage)
+        await first.close()
+        let third = try CacheFixtures.open(self.directory, "original")
+        third.record([.replace(view)])
+        #expect(await third.view(view.request) == view)
     }
 }

@@ -79,8 +79,9 @@ extension ClientStateMachine {
             actions.append(.fail(token, error))
         }
         var cached: [SubscriberID] = []
-        for id in (Array(self.subscriptions.keys) + Array(self.changeFeeds.keys)).sorted(by: { $0.rawValue < $1.rawValue })
-        {
+        for id in (Array(self.subscriptions.keys) + Array(self.changeFeeds.keys)).sorted(by: {
+            $0.rawValue < $1.rawValue
+        }) {
             if let subscription = self.subscriptions[id], subscription.isFromCache {
                 if !subscription.isPaused { cached += subscription.subscribers }
             } else {

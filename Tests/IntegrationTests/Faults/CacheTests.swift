@@ -198,12 +198,14 @@ extension ProcessTests {
         }
 
         @Test func anotherModelDropsTheState() async throws {
-            func model(_ name: String, _ attribute: String) -> String {
+            func model(_ more: String) -> String {
                 """
-                {"entities": {"\(name)": {"attributes": {"\(attribute)": "string"}}}}
+                {"format": "nest-model", "version": 1, "entities": [
+                  {"name": "Fact", "attributes": [{"name": "text", "type": "string"}\(more)]}
+                ]}
                 """
             }
-            let server = try await ServerProcess.started(model: model("Fact", "text"))
+            let server = try await ServerProcess.started(model: model(""))
             func request(_ client: NestClient) async throws -> NamedRequest {
                 try await client.entity("Fact").request(properties: ["text"])
             }
@@ -217,11 +219,7 @@ extension ProcessTests {
             }
             try await server.terminate()
             // The new model extends the old one: the state is dropped, and the list goes on.
-            try await server.replaceModel(
-                """
-                {"entities": {"Fact": {"attributes": {"text": "string", "source": "string"}}}}
-                """
-            )
+            try await server.replaceModel(model(#", {"name": "source", "type": "string", "optional": true}"#))
             try await self.withClient(server) { client in
                 try await client.withFetchedResults(try await request(client)) { results in
                     var changes = results.makeAsyncIterator()
@@ -283,7 +281,7 @@ extension ProcessTests {
                 var changes = results.makeAsyncIterator()
                 do {
                     guard try await changes.next() == .snapshot(.first) else { return }
-                } catch where isAway {
+                } catch  where isAway {
                     // There is no server, and the list was never shown.
                     return
                 }

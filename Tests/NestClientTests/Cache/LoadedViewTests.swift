@@ -49,9 +49,13 @@ import Testing
         request.totals = [.count]
         var state = Fixtures.state(5, [])
         state.sections = ["a", "b"].map { key in
-            ResultsSection(key: .string(key), rows: Self.rows.map { row in
-                Row(id: ObjectID(row.id.rawValue + (key == "a" ? 0 : 10)), values: row.values)
-            }, totals: [.integer(5)])
+            ResultsSection(
+                key: .string(key),
+                rows: Self.rows.map { row in
+                    Row(id: ObjectID(row.id.rawValue + (key == "a" ? 0 : 10)), values: row.values)
+                },
+                totals: [.integer(5)]
+            )
         }
         state.totals = [.integer(10)]
         var view = Self.view(state, of: request)
