@@ -231,7 +231,8 @@ let package = Package(
         .executableTarget(
             name: "nestbench",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestClient", "BenchEngine", "BenchStages", "ChaosProxy",
+                "NestModel", "NestProtocol", "NestFraming", "NestClient", "NestCache", "BenchEngine", "BenchStages",
+                "ChaosProxy",
                 argumentParser, "CLimits", "CSQLite", concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
