@@ -171,11 +171,10 @@ struct CacheStorage: Sendable {
         _ database: Database,
         _ written: inout Written
     ) throws {
-        switch change {
-        case .remove: try StoredView.find(request, database)?.delete(database)
-        case .replace(let view):
-            let old = try StoredView.find(request, database)
-            try old?.delete(database)
+        if let append = change.append { return try Self.write(append, database, &written) }
+        let old = try StoredView.find(request, database)
+        try old?.delete(database)
+        if let view = change.replacement {
             guard view.frames.encoded.count <= Limits.cacheViewBytesMax else {
                 written.faults.append("it is too large")
                 return
@@ -183,29 +182,31 @@ struct CacheStorage: Sendable {
             var stored = StoredView(view, shown: old?.shown ?? 0)
             try stored.insert(database)
             try stored.replacePieces(with: view.frames, database)
-        case .append(let append):
-            guard var stored = try StoredView.find(request, database), stored.head.recording == append.recording,
-                stored.head.sequence == append.sequence
-            else { return }
-            stored.head.sequence += append.frames.count
-            stored.head.revision = append.revision
-            stored.head.digest = append.digest
-            if !append.frames.isEmpty { try stored.add(append.frames, database) }
-            guard stored.needsRewrite else { return try stored.update(database) }
-            let view = try stored.view(database)
-            let rewritten: CachedView
-            do throws(CacheFault) {
-                rewritten = try view.rewritten()
-            } catch {
-                written.faults.append("\(error)")
-                return try stored.delete(database)
-            }
-            guard rewritten.frames.encoded.count <= Limits.cacheViewBytesMax else {
-                written.faults.append("it has become too large")
-                return try stored.delete(database)
-            }
-            try stored.replacePieces(with: rewritten.frames, database)
         }
+    }
+
+    private static func write(_ append: CacheAppend, _ database: Database, _ written: inout Written) throws {
+        guard var stored = try StoredView.find(append.request, database), stored.head.recording == append.recording,
+            stored.head.sequence == append.sequence
+        else { return }
+        stored.head.sequence += append.frames.count
+        stored.head.revision = append.revision
+        stored.head.digest = append.digest
+        if !append.frames.isEmpty { try stored.add(append.frames, database) }
+        guard stored.needsRewrite else { return try stored.update(database) }
+        let view = try stored.view(database)
+        let rewritten: CachedView
+        do throws(CacheFault) {
+            rewritten = try view.rewritten()
+        } catch {
+            written.faults.append("\(error)")
+            return try stored.delete(database)
+        }
+        guard rewritten.frames.encoded.count <= Limits.cacheViewBytesMax else {
+            written.faults.append("it has become too large")
+            return try stored.delete(database)
+        }
+        try stored.replacePieces(with: rewritten.frames, database)
     }
 
     /// Removes the views that were least recently shown.

@@ -3,10 +3,28 @@ import NestProtocol
 
 /// Changes that wait to be written. Those of one view are merged where they follow each other.
 struct UnwrittenChanges: Sendable {
-    enum ViewChange: Sendable {
-        case replace(CachedView)
-        case append(CacheAppend)
-        case remove
+    /// A change of a view: one of two, or its removal. It has optional parts, because those are changed in place.
+    struct ViewChange: Sendable {
+        var replacement: CachedView?
+        var append: CacheAppend?
+
+        /// Adds frames that follow this change. Returns `false` if they do not.
+        mutating func merge(_ append: CacheAppend) -> Bool {
+            if self.replacement?.recording == append.recording, self.replacement?.sequence == append.sequence {
+                self.replacement?.frames += append.frames
+                self.replacement?.sequence += append.frames.count
+                self.replacement?.revision = append.revision
+                self.replacement?.digest = append.digest
+                return true
+            }
+            if self.append?.recording == append.recording, self.append?.end == append.sequence {
+                self.append?.revision = append.revision
+                self.append?.digest = append.digest
+                self.append?.frames += append.frames
+                return true
+            }
+            return false
+        }
     }
 
     private(set) var model: CachedModel?
@@ -24,14 +42,14 @@ struct UnwrittenChanges: Sendable {
     mutating func add(_ change: CacheChange) -> Bool {
         switch change {
         case .model(let model): self.model = model
-        case .remove(let request, _): self.views[request] = [.remove]
+        case .remove(let request, _): self.views[request] = [ViewChange()]
         case .replace(let view):
             guard self.count(view.frames) else { return false }
-            self.views[view.request] = [.replace(view)]
+            self.views[view.request] = [ViewChange(replacement: view)]
             self.note(shown: view.request)
         case .append(let append):
             guard self.count(append.frames) else { return false }
-            self.add(append)
+            self.views[append.request, default: []].add(append)
         }
         return true
     }
@@ -43,28 +61,22 @@ struct UnwrittenChanges: Sendable {
         return true
     }
 
-    private mutating func add(_ append: CacheAppend) {
-        let changes = self.views[append.request] ?? []
-        switch changes.last {
-        case .replace(var view)?
-        where view.recording == append.recording && view.sequence == append.sequence:
-            view.frames += append.frames
-            view.sequence += append.frames.count
-            view.revision = append.revision
-            view.digest = append.digest
-            self.views[append.request] = changes.dropLast() + [.replace(view)]
-        case .append(var last)?
-        where last.recording == append.recording && last.sequence + last.frames.count == append.sequence:
-            last.frames += append.frames
-            last.revision = append.revision
-            last.digest = append.digest
-            self.views[append.request] = changes.dropLast() + [.append(last)]
-        default: self.views[append.request] = changes + [.append(append)]
-        }
-    }
-
     mutating func note(shown request: [UInt8]) {
         self.shown.removeAll { $0 == request }
         self.shown.append(request)
     }
+}
+
+extension [UnwrittenChanges.ViewChange] {
+    fileprivate mutating func add(_ append: CacheAppend) {
+        guard let last = self.indices.last, self[last].merge(append) else {
+            self.append(UnwrittenChanges.ViewChange(append: append))
+            return
+        }
+    }
+}
+
+extension CacheAppend {
+    /// The number of frames of the recording after this change.
+    fileprivate var end: Int { self.sequence + self.frames.count }
 }

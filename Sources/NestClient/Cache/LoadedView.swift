@@ -8,6 +8,8 @@ package struct LoadedView: Equatable, Sendable {
     /// The request of the state. A window around an object names the object that it followed last.
     package var request: ObjectFetchRequest
     package var state: SectionedSnapshot
+    /// The newest revision at which the position of the window is known.
+    package var positionRevision: Revision
     package var recording: CacheRecording
     package var byteCount: Int
 }
@@ -74,6 +76,7 @@ extension CachedView {
             return LoadedView(
                 request: player.request,
                 state: state,
+                positionRevision: player.positionRevision,
                 recording: recording,
                 byteCount: self.byteCount
             )
@@ -93,7 +96,14 @@ extension CachedView {
             throw CacheFault("its request cannot be read: \(error)")
         }
         var view = self
-        view.frames = Self.frames(of: try self.load(as: request).state, digest: self.digest)
+        let loaded = try self.load(as: request)
+        var state = loaded.state
+        // The rows have been the same since the last diff, so they are also those of the position's revision.
+        if state.window != nil { state.revision = min(state.revision, loaded.positionRevision) }
+        view.frames = Self.frames(of: state, digest: self.digest)
+        if let window = state.window, loaded.positionRevision > state.revision {
+            view.frames.append(CachedFrame(Totals(revision: loaded.positionRevision, window: window)))
+        }
         return view
     }
 
@@ -148,6 +158,7 @@ private struct FramePlayer {
     private var totals: TotalsUpdate?
     private var assembler: SnapshotAssembler?
     private var state: SectionedSnapshot?
+    private(set) var positionRevision = Revision(0)
 
     init(_ request: ObjectFetchRequest) {
         self.subscription = Subscription(request: request, subscriber: SubscriberID(0))
@@ -169,6 +180,7 @@ private struct FramePlayer {
             let position = try frame.message(Totals.self)
             _ = try self.finish()
             self.state?.window = position.window
+            self.positionRevision = max(self.positionRevision, position.revision)
             self.subscription.follow(position.window)
         case .resultTotals:
             let message = try frame.message(ResultTotalsMessage.self)
@@ -191,6 +203,7 @@ private struct FramePlayer {
         self.advance(to: diff.from)
         diff.from = self.state?.revision ?? diff.from
         try self.state?.apply(diff)
+        self.positionRevision = diff.to
         self.subscription.follow(diff.window)
     }
 
@@ -210,6 +223,7 @@ private struct FramePlayer {
             let snapshot = try assembler.finish(hasWindow: self.request.window != nil)
             self.subscription.follow(snapshot.window)
             self.state = snapshot
+            self.positionRevision = snapshot.revision
         }
         guard let state = self.state else { throw CacheFault("it has no snapshot") }
         return state

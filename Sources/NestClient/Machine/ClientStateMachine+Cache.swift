@@ -29,7 +29,15 @@ extension ClientStateMachine {
         }
         self.subscriptions[id]?.begin(with: cached)
         if self.welcome != nil { self.note(cached.state.revision) }
-        var arriving = ArrivingState(cached.state, digest: recording.digest, request: cached.request)
+        var arriving = ArrivingState(
+            state: cached.state,
+            reason: .first,
+            digest: recording.digest,
+            request: cached.request,
+            positionRevision: cached.positionRevision
+        )
+        // The position of a window may be known at a later revision, and the rows are those of that one too.
+        if cached.state.window != nil { arriving.state.revision = max(cached.state.revision, cached.positionRevision) }
         arriving.isCurrent = false
         return [.deliver(.held(arriving), to: subscribers, byteCount: cached.byteCount)]
     }

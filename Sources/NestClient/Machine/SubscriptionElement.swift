@@ -51,10 +51,10 @@ package enum SubscriptionElement: Equatable, Sendable {
     /// Whether the state is current after this element, if it applies to the state.
     func isCurrent(after wasCurrent: Bool) -> Bool {
         switch self {
-        case .snapshot, .diff, .progress, .totals: true
+        case .snapshot, .diff, .totals: true
         case .held(let held): held.isCurrent
         case .resumed(_, let awaitsDifference): !awaitsDifference
-        case .request, .position: wasCurrent
+        case .request, .position, .progress: wasCurrent
         case .reset, .otherHistory, .disconnected, .paused: false
         }
     }
