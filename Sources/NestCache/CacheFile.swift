@@ -13,8 +13,8 @@ import NestProtocol
 ///     let client = NestClient(configuration)
 ///
 /// The file is for one store and one user: call `clear()` when the user signs out. Only its owner may read it; nothing
-/// in it is encrypted. Beside it are `PATH-wal` and `PATH-shm`, which SQLite makes, and `PATH-lock`. Several processes may
-/// use one file. A damaged file is replaced by a new one.
+/// in it is encrypted. Beside it are `PATH-wal` and `PATH-shm`, which SQLite makes, and `PATH-lock`. Several processes
+/// may use one file. A damaged file is replaced by a new one.
 ///
 /// Changes are written together, at most every second, in a queue of the cache: the client never waits for the disk.
 /// After a crash, what was not written is missing, and the server sends it as part of the difference.

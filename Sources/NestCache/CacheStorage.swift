@@ -186,8 +186,12 @@ struct CacheStorage: Sendable {
     }
 
     private static func write(_ append: CacheAppend, _ database: Database, _ written: inout Written) throws {
-        guard var stored = try StoredView.find(append.request, database), stored.head.recording == append.recording,
-            stored.head.sequence == append.sequence
+        guard var stored = try StoredView.find(append.request, database),
+            append.follows(
+                recording: stored.head.recording,
+                sequence: stored.head.sequence,
+                revision: stored.head.revision
+            )
         else { return }
         stored.head.sequence += append.frames.count
         stored.head.revision = append.revision

@@ -10,14 +10,18 @@ struct UnwrittenChanges: Sendable {
 
         /// Adds frames that follow this change. Returns `false` if they do not.
         mutating func merge(_ append: CacheAppend) -> Bool {
-            if self.replacement?.recording == append.recording, self.replacement?.sequence == append.sequence {
+            if let view = self.replacement.map({ ($0.recording, $0.sequence, $0.revision) }),
+                append.follows(recording: view.0, sequence: view.1, revision: view.2)
+            {
                 self.replacement?.frames += append.frames
                 self.replacement?.sequence += append.frames.count
                 self.replacement?.revision = append.revision
                 self.replacement?.digest = append.digest
                 return true
             }
-            if self.append?.recording == append.recording, self.append?.end == append.sequence {
+            if let last = self.append.map({ ($0.recording, $0.sequence + $0.frames.count, $0.revision) }),
+                append.follows(recording: last.0, sequence: last.1, revision: last.2)
+            {
                 self.append?.revision = append.revision
                 self.append?.digest = append.digest
                 self.append?.frames += append.frames
@@ -74,9 +78,4 @@ extension [UnwrittenChanges.ViewChange] {
             return
         }
     }
-}
-
-extension CacheAppend {
-    /// The number of frames of the recording after this change.
-    fileprivate var end: Int { self.sequence + self.frames.count }
 }

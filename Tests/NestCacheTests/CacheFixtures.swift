@@ -64,6 +64,7 @@ enum CacheFixtures {
             request: Self.request(number).cacheKey,
             recording: recording,
             sequence: sequence,
+            base: diff.from,
             frames: [CachedFrame(type: 0x32, body: writer.bytes)],
             revision: diff.to,
             digest: diff.digest

@@ -170,6 +170,7 @@ struct CacheCommand: AsyncParsableCommand {
             request: view.request,
             recording: view.recording,
             sequence: view.sequence + number,
+            base: diff.from,
             frames: [CachedFrame(type: MessageType.diff.rawValue, body: writer.bytes)],
             revision: diff.to,
             digest: diff.digest

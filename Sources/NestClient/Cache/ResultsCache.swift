@@ -91,12 +91,14 @@ public enum CacheChange: Hashable, Sendable {
     case remove(request: [UInt8], reason: String)
 }
 
-/// Frames that follow those of a view. They are dropped, unless the view has this recording, and exactly `sequence`
-/// frames of it were recorded: otherwise another client has written the same view.
+/// Frames that follow those of a view. They are dropped, unless `follows` returns `true`: otherwise another client has
+/// written the same view.
 public struct CacheAppend: Hashable, Sendable {
     public var request: [UInt8]
     public var recording: UInt64
     public var sequence: Int
+    /// The revision of the state before the frames.
+    public var base: Revision
     /// Empty: only the revision is new.
     public var frames: [CachedFrame]
     /// The revision and the digest of the state after the frames.
@@ -107,6 +109,7 @@ public struct CacheAppend: Hashable, Sendable {
         request: [UInt8],
         recording: UInt64,
         sequence: Int,
+        base: Revision,
         frames: [CachedFrame],
         revision: Revision,
         digest: UInt64
@@ -114,9 +117,17 @@ public struct CacheAppend: Hashable, Sendable {
         self.request = request
         self.recording = recording
         self.sequence = sequence
+        self.base = base
         self.frames = frames
         self.revision = revision
         self.digest = digest
+    }
+}
+
+extension CacheAppend {
+    /// Whether the frames follow a state: that of this recording, after `sequence` frames, at the revision `base`.
+    public func follows(recording: UInt64, sequence: Int, revision: Revision) -> Bool {
+        self.recording == recording && self.sequence == sequence && self.base == revision
     }
 }
 

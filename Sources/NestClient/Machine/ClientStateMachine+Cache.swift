@@ -164,12 +164,14 @@ extension ClientStateMachine {
         guard let head = self.subscriptions[id]?.head, var recording = self.subscriptions[id]?.recording,
             !frames.isEmpty || recording.revision < head.revision
         else { return [] }
+        let base = recording.revision
         recording.digest = digest ?? recording.digest
         recording.revision = head.revision
         let append = CacheAppend(
             request: recording.request,
             recording: recording.number,
             sequence: recording.sequence,
+            base: base,
             frames: frames,
             revision: recording.revision,
             digest: recording.digest

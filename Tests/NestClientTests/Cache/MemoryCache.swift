@@ -12,8 +12,8 @@ struct MemoryCache {
         case .model: break
         case .replace(let view): self.views[view.request] = view
         case .append(let append):
-            guard var view = self.views[append.request], view.recording == append.recording,
-                view.sequence == append.sequence
+            guard var view = self.views[append.request],
+                append.follows(recording: view.recording, sequence: view.sequence, revision: view.revision)
             else { return }
             self.appendCount += 1
             view.frames += append.frames
@@ -25,8 +25,8 @@ struct MemoryCache {
         }
     }
 
-    /// Checks the cached view of a request, if there is one: it can be loaded and rewritten, and the server has had this
-    /// state. If the server sends wrong diffs, loading may fail. Returns whether the state was compared.
+    /// Checks the cached view of a request, if there is one: it can be loaded and rewritten, and the server has had
+    /// this state. If the server sends wrong diffs, loading may fail. Returns whether the state was compared.
     func check(_ request: ObjectFetchRequest, _ server: PlainServer, _ label: String) -> Bool {
         guard let view = self.views[request.cacheKey] else { return false }
         do throws(CacheFault) {
