@@ -149,7 +149,7 @@ asan: setup
 tsan: setup
 	rm -f .build/tsan/report.*
 	TSAN_OPTIONS=suppressions=.tsan-suppressions:log_path=.build/tsan/report $(SANITIZED) --scratch-path .build/tsan \
-	    --sanitize=thread --filter 'NestServerTests|NestClientTests|NestDocumentsTests|NestOperationsTests|^ChaosTests\.'
+	    --sanitize=thread --filter 'NestServerTests|NestClientTests|NestCacheTests|NestDocumentsTests|NestOperationsTests|^ChaosTests\.'
 	! cat .build/tsan/report.* 2>/dev/null
 
 # Builds packages outside this one against the product NestClient, as a user's package would be, and runs the Swift

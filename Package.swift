@@ -42,6 +42,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "NestClient", targets: ["NestClient"]),
+        .library(name: "NestCache", targets: ["NestCache"]),
         .plugin(name: "NestModelTypes", targets: ["NestModelTypes"]),
         .executable(name: "nestd", targets: ["nestd"]),
         .executable(name: "nestc", targets: ["nestc"]),
@@ -176,6 +177,13 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // The states of a client's lists in a file. It is separate, so that NestClient does not need SQLite.
+        .target(
+            name: "NestCache",
+            dependencies: ["NestModel", "NestProtocol", "NestClient", grdb, concurrencyHelpers, logging],
+            swiftSettings: settings
+        ),
+
         // Settings, logs, metrics and health for operators. It does not depend on the server; nestd connects the two.
         .target(
             name: "NestOperations",
@@ -226,7 +234,8 @@ let package = Package(
         .executableTarget(
             name: "nestbench",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestClient", "BenchEngine", "BenchStages", "ChaosProxy",
+                "NestModel", "NestProtocol", "NestFraming", "NestClient", "NestCache", "BenchEngine", "BenchStages",
+                "ChaosProxy",
                 argumentParser, "CLimits", "CSQLite", concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
@@ -261,7 +270,7 @@ let package = Package(
         // The Swift examples. Their pages quote this code, and the tests run it.
         .executableTarget(
             name: "nestexamples",
-            dependencies: ["NestModel", "NestClient"],
+            dependencies: ["NestModel", "NestClient", "NestCache"],
             path: "Examples",
             exclude: [
                 "nested-lists/README.md", "nested-lists/seed.sh", "nested-lists/outline.mjs", "number-facts/README.md",
@@ -392,6 +401,13 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "NestCacheTests",
+            dependencies: [
+                "NestModel", "NestProtocol", "NestClient", "NestCache", "NestTestSupport", logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "NestOperationsTests",
             dependencies: [
                 "NestModel", "NestProtocol", "NestDocuments", "NestOperations", "NestTestSupport", nioCore,
@@ -427,8 +443,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "NestModel", "NestProtocol", "NestSchema", "NestClient", "ChaosProxy", "NestHistory", "NestTestSupport",
-                concurrencyHelpers,
+                "NestModel", "NestProtocol", "NestSchema", "NestClient", "NestCache", "ChaosProxy", "NestHistory",
+                "NestTestSupport",
+                concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

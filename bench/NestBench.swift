@@ -25,6 +25,7 @@ struct NestBench: AsyncParsableCommand {
               nestbench outline depth --sizes 1000 100000
               nestbench web --subscribers 1000
               nestbench resume --subscribers 2000
+              nestbench cache --rows 10000
               nestbench scaling subscribers depth --quick
               nestbench attack held-replies pings --seconds 5
               nestbench cluster kills --kills 100
@@ -35,7 +36,8 @@ struct NestBench: AsyncParsableCommand {
             CommitCommand.self, StagesCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self,
             UndoCommand.self,
             SubtreeCommand.self, BulkCommand.self, FirstCommand.self, ResultsCommand.self, OutlineCommand.self,
-            ResumeCommand.self, ScalingCommand.self, WebCommand.self, AttackCommand.self, ClusterCommand.self,
+            ResumeCommand.self, CacheCommand.self, ScalingCommand.self, WebCommand.self, AttackCommand.self,
+            ClusterCommand.self,
             AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self, ServeAnswers.self,
         ]
     )
@@ -62,7 +64,7 @@ struct BenchOptions: ParsableArguments {
 struct AllCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all",
-        abstract: "Run all but attack, cluster, scaling, stages and web."
+        abstract: "Run all but attack, cache, cluster, scaling, stages and web."
     )
     @OptionGroup var options: BenchOptions
 

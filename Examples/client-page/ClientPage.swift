@@ -1,3 +1,5 @@
+import Foundation
+import NestCache
 import NestClient
 
 /// The code that `docs/client-swift.md` quotes. `run` executes it on a `nestd` that serves the nested list.
@@ -14,6 +16,7 @@ import NestClient
         try await Self.move(client, groceries)
         try await Self.writeWithoutWaiting(client, groceries)
         try await Self.refused(client, groceries)
+        try await Self.lastState(client.configuration, groceries)
         try await Self.undo(client)
         try await Self.group(client, groceries)
         try await Self.untilCancelled { try await Self.menu(client) }
@@ -65,6 +68,40 @@ import NestClient
         configuration.token = token
         configuration.tls = ClientTLS()
         return configuration
+    }
+
+    // MARK: Cache
+
+    static func lastState(_ configuration: ClientConfiguration, _ groceries: ObjectID) async throws {
+        let directory = NSTemporaryDirectory() + "groceries-\(UUID())"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        // The second run begins with the state of the first one.
+        for _ in 1...2 { try await Self.run(configuration, directory, groceries) }
+    }
+
+    private static func run(
+        _ settings: ClientConfiguration,
+        _ directory: String,
+        _ groceries: ObjectID
+    ) async throws {
+        var configuration = settings
+        let cache = try CacheFile(path: "\(directory)/lists")
+        configuration.cache = cache
+        let client = NestClient(configuration)
+        let item = try await client.entity("Item")
+        let list = try item.request(where: "parent == \(groceries)", sort: "order", properties: ["title"])
+        try await client.withFetchedResults(list) { results in
+            for try await change in results {
+                print(change.isCurrent ? "current:" : "from the last run:", change.rows.map { $0.text("title") })
+                if change.isCurrent { break }
+            }
+        }
+        await client.close()
+    }
+
+    static func signOut(_ cache: CacheFile) async throws {
+        try await cache.clear()
     }
 
     // MARK: Write

@@ -101,6 +101,7 @@ extension NestClient {
 
     private func readModel() async throws(NestError) -> KnownModel {
         if let read = await self.core.currentModel { return read }
+        if let cached = await self.core.cachedModel() { return cached }
         let reply = try await self.read(GetModel())
         guard case .model(let read) = reply else { throw Self.unexpected(reply) }
         return read

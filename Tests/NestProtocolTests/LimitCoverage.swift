@@ -106,6 +106,9 @@ enum LimitCoverage {
         "clientQueueBytesMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],
         "clientQueueBytesHardMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],
         "serverAddressesMax": ["aListIsRefusedWithThePartThatIsWrong"],
+        "cacheBytesMax": ["theCacheIsBoundedAndTheLeastRecentlyShownLeaveFirst"],
+        "cacheViewBytesMax": ["aViewThatIsTooLargeIsNotKept"],
+        "cacheUnwrittenBytesMax": ["changesThatWaitAreLimited"],
         "leaderWaitSeconds": ["withoutALeaderARequestFailsAfterTheLimit"],
         // Nodes of a cluster
         "logRingBytes": ["aFollowerThatReadsSlowlyFallsBehind", "theRingHasTheNewestRecordsWithoutAGap"],

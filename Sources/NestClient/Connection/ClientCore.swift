@@ -69,7 +69,8 @@ actor ClientCore {
             backoff: Backoff(millisecondsMax: max(Int(configuration.reconnectPauseMax / .milliseconds(1)), 1)),
             homes: configuration.endpoints,
             store: configuration.store,
-            followsLeader: configuration.followsLeader
+            followsLeader: configuration.followsLeader,
+            usesCache: configuration.cache != nil
         )
     }
 
@@ -123,8 +124,8 @@ actor ClientCore {
 
     func close() async {
         self.closeNow()
-        guard let channel = self.channel else { return }
-        try? await channel.closeFuture.get()
+        if let channel = self.channel { try? await channel.closeFuture.get() }
+        await self.configuration.cache?.flush()
     }
 
     func newToken() -> RequestToken {
@@ -162,9 +163,14 @@ actor ClientCore {
         if self.machine.requests.isWaiting(token) { self.abandon(token, isTimeout: true) }
     }
 
-    func subscribe(_ subscriber: SubscriberID, _ queue: ResultsQueue, to request: ObjectFetchRequest) {
+    func subscribe(
+        _ subscriber: SubscriberID,
+        _ queue: ResultsQueue,
+        to request: ObjectFetchRequest,
+        cached: LoadedView?
+    ) {
         self.queues[subscriber] = queue
-        self.perform(self.machine.subscribe(subscriber, to: request))
+        self.perform(self.machine.subscribe(subscriber, to: request, cached: cached))
     }
 
     func newSubscriber() -> SubscriberID {
@@ -330,6 +336,7 @@ actor ClientCore {
                     self.changesQueues[subscriber]?.finish(error)
                 }
                 self.optimistic?.assumeIsolated { $0.arrived(nil) }
+            case .cache(let change): self.configuration.cache?.record([change])
             case .deliverChanges(let event, let subscriber, let byteCount):
                 guard let queue = self.changesQueues[subscriber] else { continue }
                 self.machine.queuesChanged(by: queue.append(event, byteCount: byteCount))

@@ -16,6 +16,8 @@ public final class FetchedResultsController {
         case idle
         /// The first content has not arrived yet.
         case loading
+        /// The content is that of the last run, from a cache. The server has not confirmed it.
+        case cached
         /// The delegate receives every change as it arrives.
         case live
         /// Changes can no longer update the content. It will be replaced.
@@ -162,16 +164,18 @@ public final class FetchedResultsController {
 
     private func note(_ change: FetchedResultsChange, _ results: ResultsSubscription) {
         switch change {
-        case .diff, .progress, .position, .totals: break
+        case .diff, .progress, .position, .totals:
+            if self.state == .cached, results.isCurrent { self.enter(.live) }
         case .paused: self.enter(.paused)
         case .snapshot(let reason):
             self.results = results
             self.pathIndex = nil
             self.delegate?.controllerDidReplaceContent(self, reason: reason)
-            self.enter(.live)
+            self.enter(results.isCurrent ? .live : .cached)
         case .reset(let reset): self.enter(.reloading(reset))
         case .disconnected(let reason): self.enter(.disconnected(reason: reason))
-        case .resumed: self.enter(.live)
+        case .resumed:
+            if self.state != .cached || results.isCurrent { self.enter(.live) }
         }
     }
 

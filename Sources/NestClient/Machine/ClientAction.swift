@@ -56,6 +56,8 @@ package enum ClientAction: Equatable, Sendable {
     case stream(RequestToken, StreamEvent)
     /// The frame's bytes count until the subscribers have consumed the element.
     case deliver(SubscriptionElement, to: [SubscriberID], byteCount: Int)
+    /// The cache keeps or forgets something.
+    case cache(CacheChange)
     case deliverChanges(ChangesEvent, to: SubscriberID, byteCount: Int)
     /// The new subscriber starts with a copy of the other's state and queue.
     case seed(SubscriberID, from: SubscriberID)

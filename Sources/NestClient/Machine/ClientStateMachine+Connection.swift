@@ -12,6 +12,10 @@ extension ClientStateMachine {
             self.phase = .connecting
             return [.openChannel]
         case .ready, .leaving: return [.connected]
+        case .backingOff where !self.hasBeenReady:
+            // Only cached states were shown so far: this caller does not wait for the end of the pause.
+            self.phase = .connecting
+            return [.openChannel]
         case .connecting, .handshaking, .comparing, .backingOff: return []
         case .closed(let error): return [.connectFailed(error)]
         }
@@ -92,6 +96,7 @@ extension ClientStateMachine {
             actions.append(.deliver(.otherHistory, to: subscribers, byteCount: 0))
         }
         actions += self.received(modelHash: welcome.modelHash)
+        actions += self.checkRecordings()
         // Subscriptions first: their differences grow with time, and the answers to other requests may be long.
         for id in self.subscriptions.keys.sorted(by: { $0.rawValue < $1.rawValue })
         where self.subscriptions[id]?.isPaused == false {
@@ -137,19 +142,23 @@ extension ClientStateMachine {
         self.isRefusedForGood = false
         let wasReady = self.readySince != nil
         let isMove = self.moving != nil
+        var actions: [ClientAction] = []
         if !wasReady {
             self.requests.neverConnected()
             self.faults.append(AttemptFault(address: self.route.current, error: reason, isFinal: isFinal))
-            if self.route.isRoundOver, let ended = self.roundFailed() { return ended }
+            if self.route.isRoundOver {
+                if let ended = self.roundFailed() { return ended }
+                if !self.hasBeenReady { actions += self.stayOffline(self.roundFault ?? reason) }
+            }
         }
         let pause = self.pauseToNextAttempt(reason, now: now)
         self.readySince = nil
-        guard self.hasBeenReady else {
+        guard self.hasBeenReady || self.showsCachedStates else {
             self.phase = .connecting
             return [.openChannel]
         }
         self.phase = .backingOff
-        var actions = wasReady ? self.connectionLost(reason) : []
+        if wasReady { actions += self.connectionLost(reason) }
         if wasReady, !isMove {
             self.search = nil
             self.requests.forgetTimesOfRefusals()
@@ -196,7 +205,7 @@ extension ClientStateMachine {
         let error = AttemptFault.error(of: self.faults)
         if self.faults.count >= self.route.homes.count, self.faults.allSatisfy(\.isFinal) { return self.giveUp(error) }
         self.roundFault = error
-        guard !self.hasBeenReady else { return nil }
+        guard !self.hasBeenReady, !self.showsCachedStates else { return nil }
         self.faults = []
         self.route = Route(homes: self.route.homes, using: &self.random)
         self.phase = .idle
@@ -232,6 +241,8 @@ extension ClientStateMachine {
         for id in self.subscriptions.keys {
             self.subscriptions[id]?.phase = .detached
             self.subscriptions[id]?.assembler = nil
+            self.subscriptions[id]?.snapshotFrames = []
+            actions += self.record(id, [])
         }
         let subscribers = self.subscriptions.values.filter { !$0.isPaused && $0.origin == nil }.flatMap(\.subscribers)
             .sorted { $0.rawValue < $1.rawValue }

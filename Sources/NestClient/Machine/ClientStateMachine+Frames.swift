@@ -69,7 +69,7 @@ extension ClientStateMachine {
             }
             let read = KnownModel(model: try ModelMessage(body: frame.body).model, hash: self.welcome?.modelHash ?? 0)
             self.readModel = read
-            return self.finish(frame.id, .model(read))
+            return self.keep(read) + self.finish(frame.id, .model(read))
         case .group: return self.received(try Group(body: frame.body), id: frame.id)
         case .undoState:
             let state = try UndoStateMessage(body: frame.body).state
@@ -171,7 +171,7 @@ extension ClientStateMachine {
         self.lateNodes = 0
         let hasMore = frame.flags.contains(.more)
         guard frame.id < Limits.viewIDMin else {
-            return try self.received(message, view: frame.id, hasMore: hasMore)
+            return try self.received(message, frame.body, view: frame.id, hasMore: hasMore)
         }
         guard let entry = self.requests[frame.id] else { return [] }
         let assembler = SnapshotAssembler(message, projection: entry.request.projection, totals: entry.totals)

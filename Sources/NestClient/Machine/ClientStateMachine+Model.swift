@@ -22,15 +22,16 @@ package struct KnownModel: Equatable, Sendable {
 ///                               └──it was not──────────────────────────────┴▶ end
 ///     end: subscriptions end; waiting requests fail, and new requests fail until the owner has read the new model
 extension ClientStateMachine {
-    /// The model, if it is the model of the current or last connection.
+    /// The model, if it is the model of the current or last connection. Before the first one, that of the cache.
     package var currentModel: KnownModel? {
-        self.readModel.flatMap { $0.hash == self.welcome?.modelHash ? $0 : nil }
+        guard let welcome = self.welcome else { return self.readModel }
+        return self.readModel.flatMap { $0.hash == welcome.modelHash ? $0 : nil }
     }
 
     /// Records that the owner of the client has read the model with this hash. Later requests are made for it. It is
     /// the server's, unless another connection was made in the meantime.
     package mutating func modelIsKnown(hash: UInt64) {
-        if hash == self.welcome?.modelHash { self.knownModelHash = hash }
+        if hash == self.currentModel?.hash { self.knownModelHash = hash }
     }
 
     /// Whether the server's model may extend the known one: it is another, and the known one was read.
@@ -52,11 +53,17 @@ extension ClientStateMachine {
         let new = KnownModel(model: model, hash: welcome.modelHash)
         if let old = self.readModel?.model, model.extends(old) {
             let actions = self.followModel(new, from: old)
-            return actions + self.enter(welcome, now: now)
+            return actions + self.enter(welcome, now: now) + self.keep(new)
         }
         let actions = self.enter(welcome, now: now)
         self.readModel = new
-        return actions
+        return actions + self.keep(new)
+    }
+
+    /// Lets the cache keep the model.
+    func keep(_ model: KnownModel) -> [ClientAction] {
+        guard self.usesCache else { return [] }
+        return [.cache(.model(CachedModel(hash: model.hash, bytes: ModelMessage(model.model).body)))]
     }
 
     /// Continues with a model that extends the old one. Transfers fail, because their rows have other properties.

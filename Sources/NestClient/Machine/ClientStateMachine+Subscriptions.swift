@@ -5,8 +5,18 @@ import NestFraming
 
 /// Subscriptions to results: how they start, resume and end. The view id of a frame identifies its subscription.
 extension ClientStateMachine {
-    /// Adds a local subscriber. Subscribers with the same request share a subscription.
-    package mutating func subscribe(_ subscriber: SubscriberID, to request: ObjectFetchRequest) -> [ClientAction] {
+    /// Whether a new subscriber of a request would share a subscription.
+    package func isShared(_ request: ObjectFetchRequest) -> Bool {
+        self.subscriptions.values.contains { $0.request == request && $0.isShareable }
+    }
+
+    /// Adds a local subscriber. Subscribers with the same request share a subscription. A new one may begin with a
+    /// state from the cache.
+    package mutating func subscribe(
+        _ subscriber: SubscriberID,
+        to request: ObjectFetchRequest,
+        cached: LoadedView? = nil
+    ) -> [ClientAction] {
         if case .closed(let error) = self.phase { return [.endSubscription([subscriber], error)] }
         if let error = self.modelError(.subscribe) { return [.endSubscription([subscriber], error)] }
         if let (id, subscription) = self.subscriptions.first(where: {
@@ -18,8 +28,9 @@ extension ClientStateMachine {
         }
         let id = self.add(Subscription(request: request, subscriber: subscriber))
         self.subscriptionOfSubscriber[subscriber] = id
+        let begun = cached.map { self.begin(id, with: $0) } ?? []
         if case .ready = self.phase { self.subscribe(id) }
-        return self.connectIfIdle() + self.flush()
+        return begun + self.connectIfIdle() + self.flush()
     }
 
     package mutating func unsubscribe(_ subscriber: SubscriberID) -> [ClientAction] {
@@ -29,6 +40,7 @@ extension ClientStateMachine {
             if let change = subscription.change { actions += self.failed(change, Self.subscriptionEnded) }
             actions += self.dropFolds(of: subscription, Self.subscriptionEnded)
         }
+        actions += self.record(id, [])
         self.depart(subscriber, from: id)
         return actions + self.flush()
     }
@@ -61,6 +73,8 @@ extension ClientStateMachine {
 
     mutating func restart(_ id: SubscriptionID, reason: String) -> [ClientAction] {
         guard let subscription = self.subscriptions[id], subscription.head != nil else { return [] }
+        let forgotten = self.forgetRecording(id, reason)
+        self.subscriptions[id]?.confirmed()
         self.subscriptions[id]?.head = nil
         self.subscriptions[id]?.assembler = nil
         self.subscriptions[id]?.awaitsDifference = false
@@ -69,7 +83,7 @@ extension ClientStateMachine {
             self.subscribe(id)
         }
         let reset = ResultsReset(cause: .mismatch, message: reason)
-        return [.deliver(.reset(reset), to: subscription.subscribers, byteCount: 0)]
+        return forgotten + [.deliver(.reset(reset), to: subscription.subscribers, byteCount: 0)]
     }
 
     mutating func leave(view: UInt32) {
@@ -106,6 +120,7 @@ extension ClientStateMachine {
         }
         if case .alreadySubscribed = subscribed.first { return self.share(view: view, subscription: id) }
         let adopted = self.adopt(id)
+        self.subscriptions[id]?.confirmed()
         self.subscriptions[id]?.phase = .live(view: view)
         self.subscriptions[id]?.projection = subscribed.projection
         self.subscriptionOfView[view] = id
@@ -120,13 +135,15 @@ extension ClientStateMachine {
             guard let head = subscription.head else {
                 return self.dropped(id, view: view, "a difference for a subscription without a state")
             }
-            return [.deliver(.resumed(head.revision), to: subscription.subscribers, byteCount: 0)] + self.settle(id)
+            let resumed = SubscriptionElement.resumed(head.revision, awaitsDifference: true)
+            return [.deliver(resumed, to: subscription.subscribers, byteCount: 0)] + self.settle(id)
         case .current(let revision):
             guard subscription.head != nil else {
                 return self.dropped(id, view: view, "'current' for a subscription without a state")
             }
             self.subscriptions[id]?.head?.revision = revision
-            return [.deliver(.resumed(revision), to: subscription.subscribers, byteCount: 0)] + self.settle(id)
+            return [.deliver(.resumed(revision), to: subscription.subscribers, byteCount: 0)] + self.record(id, [])
+                + self.settle(id)
         case .alreadySubscribed:
             return []
         }
@@ -220,7 +237,13 @@ extension ClientStateMachine {
             diff.ownRevisions = self.ownRevisions(after: diff.from, through: diff.to)
             diff.authors = self.authors.filter { $0.revision > diff.from && $0.revision <= diff.to }
             let element = SubscriptionElement.diff(diff, of: isAnswer ? subscription.request : nil)
-            return [.deliver(element, to: subscription.subscribers, byteCount: body.readableBytes)] + self.settle(id)
+            var frames: [CachedFrame] = []
+            if subscription.recording != nil {
+                if let totals { frames.append(CachedFrame(ResultTotalsMessage(totals, isBeforeRows: true))) }
+                frames.append(CachedFrame(message))
+            }
+            return [.deliver(element, to: subscription.subscribers, byteCount: body.readableBytes)]
+                + self.record(id, frames, digest: diff.digest) + self.settle(id)
         case .known, .notYet: return []
         case .gap:
             let reason =
@@ -229,14 +252,19 @@ extension ClientStateMachine {
         }
     }
 
-    mutating func received(_ snapshot: SnapshotMessage, view: UInt32, hasMore: Bool) throws(WireError) -> [ClientAction]
-    {
+    mutating func received(
+        _ snapshot: SnapshotMessage,
+        _ body: ByteBuffer,
+        view: UInt32,
+        hasMore: Bool
+    ) throws(WireError) -> [ClientAction] {
         guard let id = self.subscriptionOfView[view], let subscription = self.subscriptions[id] else { return [] }
         self.subscriptions[id]?.assembler = SnapshotAssembler(
             snapshot,
             projection: subscription.projection,
             totals: subscription.nextTotals
         )
+        self.beginRecording(id, body, totals: subscription.nextTotals)
         self.subscriptions[id]?.nextTotals = nil
         self.subscriptions[id]?.awaitsDifference = false
         var actions: [ClientAction] = []
@@ -260,6 +288,7 @@ extension ClientStateMachine {
         } else {
             try self.subscriptions[id]?.assembler?.add(rows: body)
         }
+        self.recordPart(id, isSections ? .snapshotSections : .snapshotRows, body)
         return hasMore ? [] : try self.finishSnapshot(id)
     }
 
@@ -278,7 +307,8 @@ extension ClientStateMachine {
             digest: header.digest,
             of: subscription.request
         )
-        return [.deliver(element, to: subscription.subscribers, byteCount: assembler.byteCount)] + self.settle(id)
+        return [.deliver(element, to: subscription.subscribers, byteCount: assembler.byteCount)]
+            + self.finishRecording(id, digest: header.digest) + self.settle(id)
     }
 
     mutating func received(_ totals: Totals, view: UInt32) -> [ClientAction] {
@@ -288,6 +318,7 @@ extension ClientStateMachine {
         self.note(totals.revision)
         self.subscriptions[id]?.follow(totals.window)
         return [.deliver(.position(totals.window, totals.revision), to: subscription.subscribers, byteCount: 0)]
+            + (subscription.recording == nil ? [] : self.record(id, [CachedFrame(totals)]))
     }
 
     /// Handles totals: of the next diff or snapshot of the view or request, or of the state that the client holds.
@@ -309,24 +340,28 @@ extension ClientStateMachine {
         self.subscriptions[id]?.head?.revision = message.totals.revision
         let bytes = frame.body.readableBytes
         return [.deliver(.totals(message.totals), to: subscription.subscribers, byteCount: bytes)]
+            + (subscription.recording == nil ? [] : self.record(id, [CachedFrame(message)]))
     }
 
     mutating func received(_ progress: Progress) -> [ClientAction] {
         self.note(progress.revision)
         var subscribers: [SubscriberID] = []
+        var changes: [ClientAction] = []
         for id in self.subscriptions.keys where self.subscriptions[id]?.progress(progress.revision) == true {
             subscribers += self.subscriptions[id]?.subscribers ?? []
+            changes += self.recordProgress(id)
         }
-        let changes = self.changesReached(progress.revision)
+        changes += self.changesReached(progress.revision)
         guard !subscribers.isEmpty else { return changes }
         return [.deliver(.progress(progress.revision), to: subscribers, byteCount: 0)] + changes
     }
 
     mutating func endSubscription(_ id: SubscriptionID, _ error: NestError) -> [ClientAction] {
+        var actions = self.record(id, [])
         guard let subscription = self.subscriptions.removeValue(forKey: id) else {
             return self.endChangeFeed(id, error)
         }
-        var actions = subscription.change.map { self.failed($0, error) } ?? []
+        actions += subscription.change.map { self.failed($0, error) } ?? []
         actions += self.dropFolds(of: subscription, error)
         guard subscription.origin == nil else {
             // The subscriber has another subscription.

@@ -33,6 +33,8 @@ package struct ClientStateMachine: Sendable {
     let hello: Hello
     /// Whether the client goes to the leader when another node refuses a request.
     let followsLeader: Bool
+    /// Whether states of subscriptions are kept in a cache.
+    let usesCache: Bool
     package internal(set) var route: Route
     /// The name of the store that the servers must have; `nil`: any.
     let store: String?
@@ -102,13 +104,15 @@ package struct ClientStateMachine: Sendable {
         backoff: Backoff = Backoff(),
         homes: [ServerAddress] = [ServerAddress()],
         store: String? = nil,
-        followsLeader: Bool = true
+        followsLeader: Bool = true,
+        usesCache: Bool = false
     ) {
         self.hello = hello
         self.random = SeededSource(state: seed)
         self.route = Route(homes: homes, using: &self.random)
         self.store = store
         self.followsLeader = followsLeader
+        self.usesCache = usesCache
         self.backoff = backoff
     }
 

@@ -36,6 +36,8 @@ package struct Subscription: Sendable {
 
     /// The current request. A window around an object names the object that it follows now.
     package private(set) var request: ObjectFetchRequest
+    /// The request as the subscriber wrote it, with the object that its window began around.
+    private(set) var original: ObjectFetchRequest
     package var subscribers: [SubscriberID]
     package var phase = Phase.detached
     /// The state that the subscribers reach by the delivered elements; `nil` before the first snapshot.
@@ -44,6 +46,12 @@ package struct Subscription: Sendable {
     var isResuming = false
     package var projection: [PropertyNumber] = []
     package var assembler: SnapshotAssembler?
+    /// Whether the state is from the cache, and no server has confirmed it.
+    private(set) var isFromCache = false
+    /// The cached view that gets the changes of the state.
+    var recording: CacheRecording?
+    /// The frames of the snapshot that is arriving, for the cache.
+    var snapshotFrames: [CachedFrame] = []
     /// The totals of the next diff or snapshot.
     var nextTotals: TotalsUpdate?
     /// The change that is under way.
@@ -64,6 +72,7 @@ package struct Subscription: Sendable {
 
     package init(request: ObjectFetchRequest, subscriber: SubscriberID) {
         self.request = request
+        self.original = request
         self.folds = request.outline.map(OutlineFolds.init)
         self.subscribers = [subscriber]
     }
@@ -134,8 +143,31 @@ package struct Subscription: Sendable {
     /// Sets the request that the server has accepted. `replacesFolds`: its fold states replace those of an outline.
     package mutating func become(_ request: ObjectFetchRequest, replacesFolds: Bool = false) {
         self.request = request
+        self.original = request
+        self.recording = nil
         if replacesFolds { self.folds = request.outline.map(OutlineFolds.init) }
     }
+
+    /// Begins with a state from the cache.
+    mutating func begin(with cached: LoadedView) {
+        self.request = cached.request
+        self.projection = cached.state.projection
+        self.head = ResumePoint(historyID: cached.recording.historyID, revision: cached.state.revision)
+        self.start = cached.state.window?.start.row
+        self.recording = cached.recording
+        self.isFromCache = true
+    }
+
+    /// Forgets the state from the cache.
+    mutating func forgetCached() {
+        self.isFromCache = false
+        self.head = nil
+        self.request = self.original
+        self.recording = nil
+    }
+
+    /// The server has confirmed or replaced the state from the cache.
+    mutating func confirmed() { self.isFromCache = false }
 
     /// Says whether the waiting fold states come after the waiting edit.
     mutating func setFolds(waitForEdit waits: Bool) {

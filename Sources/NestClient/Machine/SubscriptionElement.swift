@@ -18,7 +18,8 @@ package enum SubscriptionElement: Equatable, Sendable {
     /// The store has another history than before: revisions of the two cannot be compared.
     case otherHistory
     case disconnected(reason: String)
-    case resumed(Revision)
+    /// `awaitsDifference`: the state is that of this revision, and a diff to a newer one follows.
+    case resumed(Revision, awaitsDifference: Bool = false)
     case paused
 
     /// Whether the subscription is disconnected or paused. Such an element replaces a previous one.
@@ -44,6 +45,17 @@ package enum SubscriptionElement: Equatable, Sendable {
         switch self {
         case .snapshot, .held, .diff, .request, .totals: 128
         case .progress, .position, .reset, .otherHistory, .disconnected, .resumed, .paused: 0
+        }
+    }
+
+    /// Whether the state is current after this element, if it applies to the state.
+    func isCurrent(after wasCurrent: Bool) -> Bool {
+        switch self {
+        case .snapshot, .diff, .totals: true
+        case .held(let held): held.isCurrent
+        case .resumed(_, let awaitsDifference): !awaitsDifference
+        case .request, .position, .progress: wasCurrent
+        case .reset, .otherHistory, .disconnected, .paused: false
         }
     }
 

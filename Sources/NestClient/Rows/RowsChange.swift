@@ -8,11 +8,20 @@ public struct RowsChange<Element: RowDecodable>: Sendable {
     public let rows: FetchedRows<Element>
     /// What a diff does to a table or collection view in one batch; empty for every other change.
     public let events: [RowsEvent<Element>]
+    /// Whether the rows are what the server has: see `ResultsSubscription.isCurrent`. `false` for the rows of the last
+    /// run, from a cache.
+    public let isCurrent: Bool
 
-    init(_ change: FetchedResultsChange, _ rows: FetchedRows<Element>, _ events: [RowsEvent<Element>]) {
+    init(
+        _ change: FetchedResultsChange,
+        _ rows: FetchedRows<Element>,
+        _ events: [RowsEvent<Element>],
+        isCurrent: Bool
+    ) {
         self.change = change
         self.rows = rows
         self.events = events
+        self.isCurrent = isCurrent
     }
 
     /// Whether rows may have come, gone, moved or changed.

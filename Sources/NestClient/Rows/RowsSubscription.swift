@@ -70,7 +70,7 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
             while true {
                 let events = try await self.queue.upcoming()
                 guard let change = self.queue.advance() else { continue }
-                let state = self.queue.state
+                let (state, isCurrent) = (self.queue.state, self.queue.isCurrent)
                 let old = self.isInStep ? self.values : nil
                 let isSeen = !self.hasFailed
                 self.hasFailed = true
@@ -78,14 +78,14 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
                 let rows = FetchedRows(state, self.values.sections)
                 guard case .diff = change, isSeen else {
                     self.hasFailed = false
-                    return RowsChange(change, rows, [])
+                    return RowsChange(change, rows, [], isCurrent: isCurrent)
                 }
                 let make = self.make
                 let made = try events.compactMap { event in
                     try RowsEvent(event, rows) { row, path in try old?[path] ?? make(row) }
                 }
                 self.hasFailed = false
-                return RowsChange(change, rows, made)
+                return RowsChange(change, rows, made, isCurrent: isCurrent)
             }
         }
 

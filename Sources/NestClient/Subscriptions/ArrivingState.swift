@@ -11,6 +11,8 @@ package struct ArrivingState: Equatable, Sendable {
     /// The newest revision at which the position of the state's window is known. The rows are those of that revision
     /// too.
     var positionRevision: Revision
+    /// Whether a server has confirmed it, on the connection of that time.
+    var isCurrent = true
     /// The number of later elements that change its request, if it was taken from another subscriber: before them, it
     /// is of a request that this subscriber never had.
     var requestChanges = 0
@@ -52,6 +54,7 @@ package struct ArrivingState: Equatable, Sendable {
     }
 
     mutating func apply(_ element: SubscriptionElement) throws(DiffMismatch) {
+        self.isCurrent = element.isCurrent(after: self.isCurrent)
         switch element {
         case .diff(let diff, let request):
             guard !diff.isIncluded(in: self.state, request, position: self.positionRevision) else { return }
@@ -60,7 +63,7 @@ package struct ArrivingState: Equatable, Sendable {
             self.positionRevision = diff.to
             if let request { self.become(request) }
         case .request(let request): self.become(request)
-        case .progress(let revision), .resumed(let revision):
+        case .progress(let revision), .resumed(let revision, _):
             self.state.revision = max(self.state.revision, revision)
         case .position(let position, let revision):
             self.state.window = position

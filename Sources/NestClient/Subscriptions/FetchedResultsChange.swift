@@ -9,6 +9,8 @@ public struct ResultsReset: Hashable, Sendable {
         case mismatch
         /// The request has changed, and no difference leads to the new result.
         case request
+        /// The cached state is of another history or another model.
+        case cache
     }
 
     public var cause: Cause

@@ -17,6 +17,8 @@ final class ResultsQueue: Sendable {
         /// revision too.
         var positionRevision = Revision(0)
         var hasSnapshot = false
+        /// Whether the visible state is what the server has, as far as the elements that were taken say.
+        var isCurrent = false
         /// A received state that is older than the visible one. It is shown when it has caught up.
         var arriving: ArrivingState?
         /// Whether the visible state belongs to a history that the store no longer has. Revisions then start anew.
@@ -38,13 +40,15 @@ final class ResultsQueue: Sendable {
         private var newest: ArrivingState? {
             if let arriving = self.arriving { return arriving }
             guard self.hasSnapshot, !self.needsSnapshot, !self.isOtherHistory else { return nil }
-            return ArrivingState(
+            var newest = ArrivingState(
                 state: self.state,
                 reason: .first,
                 digest: self.digest,
                 request: self.request,
                 positionRevision: self.positionRevision
             )
+            newest.isCurrent = self.isCurrent
+            return newest
         }
 
         /// The newest complete state that leads to the end of the queue, and the elements that apply to it. `nil` if a
@@ -104,6 +108,7 @@ final class ResultsQueue: Sendable {
     var state: SectionedSnapshot { self.contents.withLockedValue { $0.state } }
     var request: ObjectFetchRequest { self.contents.withLockedValue { $0.request } }
     var digest: UInt64 { self.contents.withLockedValue { $0.digest } }
+    var isCurrent: Bool { self.contents.withLockedValue { $0.isCurrent } }
     /// Whether the last change was a diff that answers a request of this client.
     var isAnswer: Bool { self.contents.withLockedValue { $0.isAnswer } }
     var arrivedRevision: Revision? { self.contents.withLockedValue { $0.arrivedRevision } }
@@ -128,7 +133,7 @@ final class ResultsQueue: Sendable {
             elements[elements.count - 1] = queued
         case (let last?, let element) where last.isAway && element.isAway:
             elements[elements.count - 1] = queued
-        case (.resumed(let revision)?, let element) where element.isAway:
+        case (.resumed(let revision, _)?, let element) where element.isAway:
             // Disconnected, resumed and disconnected again before the subscriber looked: it was disconnected all the
             // time.
             if elements.count >= 2, elements[elements.count - 2].element.isAway {
@@ -316,6 +321,13 @@ final class ResultsQueue: Sendable {
             }
             return self.show(arriving, &contents)
         }
+        // A received state decides about it when it is shown.
+        switch element {
+        case .snapshot, .held: break
+        default:
+            let isCurrent = element.isCurrent(after: contents.isCurrent)
+            contents.isCurrent = isCurrent && !contents.needsSnapshot
+        }
         switch element {
         case .snapshot(let snapshot, let reason, let digest, let request):
             contents.needsSnapshot = false
@@ -369,7 +381,7 @@ final class ResultsQueue: Sendable {
             return .again
         case .disconnected(let reason): return .change(.disconnected(reason: reason))
         case .paused: return .change(.paused)
-        case .resumed(let revision):
+        case .resumed(let revision, _):
             guard !contents.needsSnapshot else { return .change(.resumed(revision)) }
             // The position of a window can have advanced the state beyond the connection's head.
             contents.state.revision = max(contents.state.revision, revision)
@@ -395,6 +407,7 @@ final class ResultsQueue: Sendable {
         contents.positionRevision = arriving.positionRevision
         contents.hasSnapshot = true
         contents.isOtherHistory = false
+        contents.isCurrent = arriving.isCurrent
         return self.verified(.snapshot(arriving.reason), &contents)
     }
 

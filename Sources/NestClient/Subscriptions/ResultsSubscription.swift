@@ -20,6 +20,10 @@ public struct ResultsSubscription: AsyncSequence, Sendable {
     /// Do not keep a copy across the next change of a large result: that change would copy its rows.
     public var state: SectionedSnapshot { self.queue.state }
 
+    /// Whether `state` is what the server has, as far as this iteration has come. `false` for a state from the cache
+    /// until the server has confirmed it or sent the difference, without a connection, and during a pause.
+    public var isCurrent: Bool { self.queue.isCurrent }
+
     /// The request of `state`: the initial one, or the one that it was changed to.
     public var request: ObjectFetchRequest { self.queue.request }
 

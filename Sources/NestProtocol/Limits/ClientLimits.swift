@@ -17,6 +17,21 @@ public struct ClientLimits: Sendable {
     @Bound(.refused, "Addresses of a list of servers")
     public var serverAddressesMax = 32
 
+    @Bound(.cut, "Bytes of the states in a cache; the least recently shown are removed first")
+    public var cacheBytesMax = 64 << 20
+
+    @Bound(.cut, "Bytes of one state in a cache; a larger one is not kept")
+    public var cacheViewBytesMax = 16 << 20
+
+    @Bound(.cut, "Bytes that a cache has not written; beyond them changes are dropped, and their states stay older")
+    public var cacheUnwrittenBytesMax = 32 << 20
+
+    @Bound(.inner, "Time after which a cache writes changes, all together")
+    public var cacheWriteMilliseconds = 1_000
+
+    @Bound(.inner, "Revisions after which a cache gets the new revision of a state that has not changed")
+    public var cacheRevisionStep = 256
+
     @Bound(.inner, "The first pause between attempts to connect; it doubles up to the longest")
     public var reconnectMillisecondsMin = 100
 

@@ -42,6 +42,7 @@ import Testing
                 guard step % 20 == 19 else { continue }
                 try world.settle(&random)
                 try Self.check(world, "seed \(seed), step \(step)")
+                world.checkCache("seed \(seed), step \(step)")
             }
             for id in world.ids { world.resume(id) }
             try world.settle(&random)
@@ -54,7 +55,8 @@ import Testing
         }
         guard Seeds.isUsual else { return }
         #expect(
-            events.joins > 0 && events.waitingJoins > 0 && events.mismatches > 0 && events.restores > 0,
+            events.joins > 0 && events.waitingJoins > 0 && events.mismatches > 0 && events.restores > 0
+                && events.cached > 0 && events.compared > 0,
             "\(events)"
         )
     }

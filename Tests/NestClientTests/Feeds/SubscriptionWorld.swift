@@ -30,12 +30,17 @@ struct SubscriptionWorld {
         var waitingJoins = 0
         var mismatches = 0
         var restores = 0
+        /// Subscribers that began with a cached state, and states that were compared with the cache's.
+        var cached = 0
+        var compared = 0
 
         static func += (sum: inout Events, events: Events) {
             sum.joins += events.joins
             sum.waitingJoins += events.waitingJoins
             sum.mismatches += events.mismatches
             sum.restores += events.restores
+            sum.cached += events.cached
+            sum.compared += events.compared
         }
     }
 
@@ -49,8 +54,11 @@ struct SubscriptionWorld {
 
     private(set) var machine = ClientStateMachine(
         hello: Hello(clientName: "t", session: Identifier128(high: 1, low: 2)),
-        seed: 1
+        seed: 1,
+        usesCache: true
     )
+    /// What the client has recorded.
+    private(set) var cache = MemoryCache()
     private(set) var server: PlainServer
     private(set) var subscribers: [SubscriberID: Subscriber] = [:]
     private(set) var events = Events()
@@ -91,7 +99,17 @@ struct SubscriptionWorld {
             request: request,
             law: ConsumerLaw(request, since: self.knownHistory)
         )
-        self.perform(self.machine.subscribe(id, to: request))
+        // If loading fails, the server was faulty; the client then subscribes as without a cache.
+        let cached = self.machine.isShared(request) ? nil : try? self.cache.views[request.cacheKey]?.load(as: request)
+        if cached != nil { self.events.cached += 1 }
+        self.perform(self.machine.subscribe(id, to: request, cached: cached))
+    }
+
+    /// Compares the cache with the states that subscribers hold.
+    mutating func checkCache(_ label: String) {
+        for (_, subscriber) in self.subscribers {
+            if self.cache.check(subscriber.request, self.server, label) { self.events.compared += 1 }
+        }
     }
 
     /// Removes a subscriber. All its request changes must have been answered by then.
@@ -244,6 +262,7 @@ struct SubscriptionWorld {
                     // A delayed state is followed by the revision that it has reached.
                     self.subscribers[id]?.waitingCount += 2
                 }
+            case .cache(let change): self.cache.record(change)
             case .seed(let id, let donor):
                 guard let donor = self.subscribers[donor] else { continue }
                 _ = self.subscribers[id]?.queue.seed(from: donor.queue)

@@ -1,0 +1,198 @@
+import NIOCore
+import NestModel
+import NestProtocol
+
+/// Subscriptions that begin with a state from the cache, and what the cache gets of all others.
+///
+///     cached ──connected, same history and model──▶ SUBSCRIBE names the state ──▶ difference, current, or snapshot
+///        │  └──another history or model──▶ the state is dropped: as without a cache
+///        └──no server can be reached──▶ the state stays, and the client goes on to try
+extension ClientStateMachine {
+    /// Uses the model of an earlier run until the first connection. Requests are made for it.
+    package mutating func begin(with model: KnownModel) -> Bool {
+        guard self.welcome == nil, self.readModel == nil, self.knownModelHash == nil else { return false }
+        self.readModel = model
+        self.knownModelHash = model.hash
+        return true
+    }
+
+    /// Lets a new subscription begin with a cached state.
+    mutating func begin(_ id: SubscriptionID, with cached: LoadedView) -> [ClientAction] {
+        guard let subscription = self.subscriptions[id] else { return [] }
+        let (subscribers, recording) = (subscription.subscribers, cached.recording)
+        if let fault = self.fault(of: recording) {
+            let reset = ResultsReset(cause: .cache, message: fault.message)
+            return [
+                .cache(.remove(request: recording.request, reason: fault.message)),
+                .deliver(.reset(reset), to: subscribers, byteCount: 0),
+            ]
+        }
+        self.subscriptions[id]?.begin(with: cached)
+        if self.welcome != nil { self.note(cached.state.revision) }
+        var arriving = ArrivingState(
+            state: cached.state,
+            reason: .first,
+            digest: recording.digest,
+            request: cached.request,
+            positionRevision: cached.positionRevision
+        )
+        // The position of a window may be known at a later revision, and the rows are those of that one too.
+        if cached.state.window != nil { arriving.state.revision = max(cached.state.revision, cached.positionRevision) }
+        arriving.isCurrent = false
+        return [.deliver(.held(arriving), to: subscribers, byteCount: cached.byteCount)]
+    }
+
+    /// Returns why the store of the current or last connection cannot continue a recording, or `nil`.
+    private func fault(of recording: CacheRecording) -> (message: String, isOtherHistory: Bool)? {
+        if let welcome = self.welcome, welcome.historyID != recording.historyID {
+            return ("the cached state is of another history of the store", true)
+        }
+        if let hash = self.welcome?.modelHash ?? self.knownModelHash, hash != recording.modelHash {
+            return ("the cached state is of another model", false)
+        }
+        return nil
+    }
+
+    /// Drops the cached states that the store of a new connection cannot continue.
+    mutating func checkRecordings() -> [ClientAction] {
+        var actions: [ClientAction] = []
+        for id in self.subscriptions.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            guard let subscription = self.subscriptions[id], let recording = subscription.recording else { continue }
+            guard let fault = self.fault(of: recording) else {
+                if subscription.isFromCache, let head = subscription.head { self.note(head.revision) }
+                continue
+            }
+            self.subscriptions[id]?.recording = nil
+            actions.append(.cache(.remove(request: recording.request, reason: fault.message)))
+            // To a state that the server has confirmed, it says itself why it cannot continue it.
+            guard subscription.isFromCache else { continue }
+            self.subscriptions[id]?.forgetCached()
+            let subscribers = subscription.subscribers
+            if fault.isOtherHistory { actions.append(.deliver(.otherHistory, to: subscribers, byteCount: 0)) }
+            let reset = ResultsReset(cause: .cache, message: fault.message)
+            actions.append(.deliver(.reset(reset), to: subscribers, byteCount: 0))
+        }
+        return actions
+    }
+
+    /// Whether subscribers hold a cached state that no server has confirmed.
+    var showsCachedStates: Bool { self.subscriptions.values.contains { $0.isFromCache } }
+
+    /// Handles a round in which no server could be reached, before the first connection: cached states stay. All else
+    /// fails as without a cache.
+    mutating func stayOffline(_ error: NestError) -> [ClientAction] {
+        var actions: [ClientAction] = [.connectFailed(error)]
+        for entry in self.requests.removeAll() {
+            guard case .caller(let token) = entry.request.owner else { continue }
+            actions.append(.fail(token, error))
+        }
+        var cached: [SubscriberID] = []
+        for id in (Array(self.subscriptions.keys) + Array(self.changeFeeds.keys)).sorted(by: {
+            $0.rawValue < $1.rawValue
+        }) {
+            if let subscription = self.subscriptions[id], subscription.isFromCache {
+                if !subscription.isPaused { cached += subscription.subscribers }
+            } else {
+                actions += self.endSubscription(id, error)
+            }
+        }
+        actions += self.endUndoState(error) + self.endPresences(error)
+        return actions + [.deliver(.disconnected(reason: error.message), to: cached, byteCount: 0)]
+    }
+
+    // MARK: Recording
+
+    /// Begins to record a snapshot.
+    mutating func beginRecording(_ id: SubscriptionID, _ body: ByteBuffer, totals: TotalsUpdate?) {
+        guard self.usesCache, let subscription = self.subscriptions[id], subscription.folds == nil else { return }
+        self.subscriptions[id]?.recording = nil
+        let subscribed = Subscribed(
+            view: Limits.viewIDMin,
+            first: .snapshot,
+            reason: "",
+            projection: subscription.projection
+        )
+        var frames = [CachedFrame(subscribed)]
+        if let totals { frames.append(CachedFrame(ResultTotalsMessage(totals, isBeforeRows: true))) }
+        frames.append(CachedFrame(type: SnapshotMessage.type.rawValue, body: [UInt8](buffer: body)))
+        self.subscriptions[id]?.snapshotFrames = frames
+    }
+
+    /// Adds a part of a snapshot. One that is too large is not recorded.
+    mutating func recordPart(_ id: SubscriptionID, _ type: MessageType, _ body: ByteBuffer) {
+        guard let subscription = self.subscriptions[id], !subscription.snapshotFrames.isEmpty else { return }
+        guard subscription.assembler?.byteCount ?? 0 <= Limits.cacheViewBytesMax else {
+            self.subscriptions[id]?.snapshotFrames = []
+            return
+        }
+        let frame = CachedFrame(type: type.rawValue, body: [UInt8](buffer: body))
+        self.subscriptions[id]?.snapshotFrames.append(frame)
+    }
+
+    /// Records a whole snapshot.
+    mutating func finishRecording(_ id: SubscriptionID, digest: UInt64) -> [ClientAction] {
+        guard let subscription = self.subscriptions[id], !subscription.snapshotFrames.isEmpty,
+            let head = subscription.head, let welcome = self.welcome
+        else { return [] }
+        let frames = subscription.snapshotFrames
+        let recording = CacheRecording(
+            request: subscription.original.cacheKey,
+            modelHash: welcome.modelHash,
+            historyID: head.historyID,
+            number: self.random.next(),
+            sequence: frames.count,
+            revision: head.revision,
+            digest: digest
+        )
+        self.subscriptions[id]?.snapshotFrames = []
+        self.subscriptions[id]?.recording = recording
+        let view = CachedView(
+            request: recording.request,
+            modelHash: recording.modelHash,
+            historyID: recording.historyID,
+            revision: recording.revision,
+            digest: digest,
+            recording: recording.number,
+            sequence: recording.sequence,
+            frames: frames
+        )
+        return [.cache(.replace(view))]
+    }
+
+    /// Records frames that have led to the subscription's head.
+    mutating func record(_ id: SubscriptionID, _ frames: [CachedFrame], digest: UInt64? = nil) -> [ClientAction] {
+        guard let head = self.subscriptions[id]?.head, var recording = self.subscriptions[id]?.recording,
+            !frames.isEmpty || recording.revision < head.revision
+        else { return [] }
+        let base = recording.revision
+        recording.digest = digest ?? recording.digest
+        recording.revision = head.revision
+        let append = CacheAppend(
+            request: recording.request,
+            recording: recording.number,
+            sequence: recording.sequence,
+            base: base,
+            frames: frames,
+            revision: recording.revision,
+            digest: recording.digest
+        )
+        recording.sequence += frames.count
+        self.subscriptions[id]?.recording = recording
+        return [.cache(.append(append))]
+    }
+
+    /// Records the revision of a subscription that has progressed far.
+    mutating func recordProgress(_ id: SubscriptionID) -> [ClientAction] {
+        guard let head = self.subscriptions[id]?.head, let recording = self.subscriptions[id]?.recording,
+            head.revision.rawValue >= recording.revision.rawValue + UInt64(Limits.cacheRevisionStep)
+        else { return [] }
+        return self.record(id, [])
+    }
+
+    /// Forgets a state that was found to be wrong.
+    mutating func forgetRecording(_ id: SubscriptionID, _ reason: String) -> [ClientAction] {
+        guard let recording = self.subscriptions[id]?.recording else { return [] }
+        self.subscriptions[id]?.recording = nil
+        return [.cache(.remove(request: recording.request, reason: reason))]
+    }
+}

@@ -1,0 +1,93 @@
+import Logging
+import NestCache
+import NestClient
+import NestModel
+import NestProtocol
+import NestTestSupport
+
+/// Views of a list of titles, and cache files in a temporary directory.
+enum CacheFixtures {
+    static func request(_ number: Int64) -> ObjectFetchRequest {
+        ObjectFetchRequest(
+            entity: EntityNumber(1),
+            source: FetchSource(object: ObjectID(number), relationship: PropertyNumber(6)),
+            projection: [PropertyNumber(1)]
+        )
+    }
+
+    static func state(_ rowCount: Int, textBytes: Int = 8, revision: UInt64 = 5) -> SectionedSnapshot {
+        let rows = (0..<rowCount).map { number in
+            Row(id: ObjectID(Int64(number + 1)), values: [.string(String(repeating: "x", count: textBytes))])
+        }
+        return SectionedSnapshot(
+            revision: Revision(revision),
+            projection: [PropertyNumber(1)],
+            sections: [ResultsSection(key: .string(""), rows: rows)]
+        )
+    }
+
+    /// The view of request `number` in a state.
+    static func view(_ number: Int64, _ state: SectionedSnapshot, recording: UInt64 = 1) -> CachedView {
+        let frames = CachedView.frames(of: state, digest: state.digest)
+        return CachedView(
+            request: Self.request(number).cacheKey,
+            modelHash: 77,
+            historyID: Identifier128(high: 1, low: 2),
+            revision: state.revision,
+            digest: state.digest,
+            recording: recording,
+            sequence: frames.count,
+            frames: frames
+        )
+    }
+
+    /// Renames the first row of `state`, and returns the change of its view, which has `sequence` frames.
+    static func rename(
+        _ number: Int64,
+        _ state: inout SectionedSnapshot,
+        to title: String,
+        sequence: Int,
+        recording: UInt64 = 1
+    ) -> CacheAppend {
+        var diff = ResultsDiff(
+            from: state.revision,
+            to: Revision(state.revision.rawValue + 1),
+            total: state.total,
+            digest: state.digest
+        )
+        diff.updates = [.init(path: RowPosition(0, 0), values: [(PropertyNumber(1), .string(title))])]
+        state.revision = diff.to
+        state.sections[0].rows[0].values = [.string(title)]
+        var writer = ByteWriter()
+        writer.write(diff: diff)
+        return CacheAppend(
+            request: Self.request(number).cacheKey,
+            recording: recording,
+            sequence: sequence,
+            base: diff.from,
+            frames: [CachedFrame(type: 0x32, body: writer.bytes)],
+            revision: diff.to,
+            digest: diff.digest
+        )
+    }
+
+    /// Opens a file whose changes are written only by `flush` and reads.
+    static func open(
+        _ directory: TemporaryDirectory,
+        _ name: String = "lists",
+        byteCountMax: Int = 64 << 20,
+        writeMilliseconds: Int = 3_600_000
+    ) throws -> CacheFile {
+        try CacheFile(
+            path: "\(directory.path)/\(name)",
+            byteCountMax: byteCountMax,
+            writeMilliseconds: writeMilliseconds,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// The state that a cache has of request `number`.
+    static func state(_ number: Int64, in cache: CacheFile) async throws -> SectionedSnapshot? {
+        try await cache.view(Self.request(number).cacheKey)?.load(as: Self.request(number)).state
+    }
+}
