@@ -82,7 +82,7 @@ actor OptimisticCore {
     func follow(
         _ request: ObjectFetchRequest,
         _ continuation: AsyncThrowingStream<OptimisticState, any Error>.Continuation
-    ) -> OptimisticViews.ID {
+    ) async -> OptimisticViews.ID {
         let id = OptimisticViews.ID(self.nextView)
         self.nextView += 1
         let model = self.views.model
@@ -91,7 +91,8 @@ actor OptimisticCore {
         let projection = asked.canonical(in: model).projection
         let known = wide.canonical(in: model).projection
         let kept = projection == known ? nil : projection.compactMap { known.firstIndex(of: $0) }
-        let (core, subscriber) = (self.core, self.core.assumeIsolated { $0.newSubscriber() })
+        let core = self.core
+        let subscriber = await core.newSubscriber()
         let queue = ResultsQueue(
             wide,
             verifiesDigest: false,
@@ -105,7 +106,8 @@ actor OptimisticCore {
             projection: projection,
             continuation: continuation
         )
-        core.assumeIsolated { $0.subscribe(subscriber, queue, to: wide) }
+        let cached = await core.cached(wide)
+        await core.subscribe(subscriber, queue, to: wide, cached: cached)
         return id
     }
 
@@ -376,7 +378,10 @@ actor OptimisticCore {
         for id in self.followed.keys.sorted() {
             guard let queue = self.followed[id]?.queue else { continue }
             let (changes, end) = queue.takeAll()
-            for change in changes { self.note(change, id) }
+            if changes.contains(where: { if case .snapshot = $0 { true } else { false } }) {
+                self.followed[id]?.hasState = true
+            }
+            self.followed[id]?.isCurrent = queue.isCurrent
             if !changes.isEmpty, self.followed[id]?.hasState == true {
                 self.views.took(id, OverlayView(request: queue.request, state: queue.state))
             }
@@ -389,16 +394,6 @@ actor OptimisticCore {
                 self.views.removed(id)
                 self.core.assumeIsolated { $0.enqueue { $0.unsubscribe(ended.subscriber) } }
             }
-        }
-    }
-
-    private func note(_ change: FetchedResultsChange, _ id: OptimisticViews.ID) {
-        switch change {
-        case .snapshot:
-            self.followed[id]?.hasState = true
-            self.followed[id]?.isCurrent = true
-        case .diff, .resumed, .progress, .position, .totals: self.followed[id]?.isCurrent = true
-        case .disconnected, .reset, .paused: self.followed[id]?.isCurrent = false
         }
     }
 
