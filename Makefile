@@ -37,7 +37,7 @@ COMMANDS = ProcessTests/[A-Za-z]*Commands?/|ProcessTests/(Browser|BrowserSection
 LONG = SimulationTests|ResultsSimulationTests|UndoSimulationTests|LossHistoryTests|ModelHistoryTests|ScopeHistoryTests \
     |UndoLawTests|CascadeRunsTests|OrderTests|MeaningTests|HostileBytesTests|ApplyTests|FetchedResultsEventTests \
     |OutlineRoundTripTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|BackgroundReadTests|WorkBudgetTests \
-    |OutlineHistoryTests|OutlineScaleTests|TurnedBitTests|CrashStateTests|OpeningFaultTests|FaultLoopTests|EngineFaultTests|ClusterSimulationTests
+    |OutlineHistoryTests|OverlayTests|OutlineScaleTests|TurnedBitTests|CrashStateTests|OpeningFaultTests|FaultLoopTests|EngineFaultTests|ClusterSimulationTests
 empty =
 space = $(empty) $(empty)
 suites = \.($(subst $(space),,$(1)))/

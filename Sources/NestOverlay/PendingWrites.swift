@@ -153,13 +153,11 @@ package struct PendingWrites: Sendable {
         for index in self.writes.indices { self.writes[index].isHopeless = false }
     }
 
-    /// The write could not be carried out now. It waits to be sent again.
+    /// The write could not be carried out now, or that is not known. It waits to be sent again, with its key.
     package mutating func requeue(_ id: ID) {
-        guard let index = self.index(id) else { return }
-        switch self.writes[index].state {
-        case .queued, .sent, .doubtful: self.writes[index].state = .queued
-        case .committed, .parked: break
-        }
+        guard let index = self.index(id), self.writes[index].state != .parked else { return }
+        if case .committed(let revision) = self.writes[index].state { self.open.remove(revision) }
+        self.writes[index].state = .queued
     }
 
     /// Parks the writes that are not under way. Returns them.

@@ -60,6 +60,13 @@ actor OptimisticCore {
         self.eventLoop.execute { self.assumeIsolated { body($0) } }
     }
 
+    /// Keeps the client's core, which this one does not own, until `body` has run.
+    private func enqueueWithCore(_ body: @escaping @Sendable (isolated OptimisticCore) -> Void) {
+        self.eventLoop.execute { [core = self.core] in
+            core.assumeIsolated { _ in self.assumeIsolated { body($0) } }
+        }
+    }
+
     var isStockEmpty: Bool { self.stock.isEmpty }
 
     var pendingWrites: [PendingWrite] { self.views.pending.writes.compactMap { self.handles[$0.id] } }
@@ -315,9 +322,9 @@ actor OptimisticCore {
 
     /// Sends once the machine's actions are done that are being performed: their frames have lower ids.
     private func sendSoon() {
-        self.enqueue { core in
-            core.refillStock()
-            core.send()
+        self.enqueueWithCore { optimistic in
+            optimistic.refillStock()
+            optimistic.send()
         }
     }
 
@@ -338,9 +345,9 @@ actor OptimisticCore {
     private func publishSoon() {
         guard !self.isPublishDue else { return }
         self.isPublishDue = true
-        self.enqueue { core in
-            core.isPublishDue = false
-            core.publish()
+        self.enqueueWithCore { optimistic in
+            optimistic.isPublishDue = false
+            optimistic.publish()
         }
     }
 
