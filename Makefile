@@ -94,7 +94,7 @@ test-one: build-tests
 
 # One seeded run of the whole core with slow, disconnecting and returning clients: make simulate SEED=7 STEPS=2000
 simulate: setup
-	NEST_SEED=$(or $(SEED),1) NEST_STEPS=$(or $(STEPS),1000) swift test $(DEBUG) --filter SimulationTests
+	NEST_SEED=$(or $(SEED),1) NEST_STEPS=$(or $(STEPS),1000) swift test $(DEBUG) --filter 'SimulationTests|OverlayTests'
 
 # Checks every promise of a real server under kill -9 and bad networks: make chaos SEED=7 SECONDS=60. Of a cluster, which
 # needs PostgreSQL: make chaos NODES=3 MINUTES=10
