@@ -325,7 +325,8 @@ struct LaidView {
             if counts { self.totalChange += 1 }
             if isBeforeAll || isAfterAll {
                 self.result.pending.remove(arrival.row.id)
-                if isBeforeAll, !isAfterAll, counts { self.countBefore += 1 }
+                // A row that moves before the window is one more before it, too.
+                if isBeforeAll, !isAfterAll, counts || !isNew { self.countBefore += 1 }
             } else {
                 merged.append((arrival.row, arrival.section))
             }

@@ -353,11 +353,13 @@ export class LaidView {
       }
       const isBeforeAll = next === 0 && !shape.startsAtFirst;
       const isAfterAll = next === rows.length && !shape.endsAtLast;
-      const counts = !this.known.shown.isRow(row.id, this.index) && this.#wasOutside(row.id);
+      const isNew = !this.known.shown.isRow(row.id, this.index);
+      const counts = isNew && this.#wasOutside(row.id);
       if (counts) this.#totalChange += 1;
       if (isBeforeAll || isAfterAll) {
         this.result.pending.delete(row.id);
-        if (isBeforeAll && !isAfterAll && counts) this.#countBefore += 1;
+        // A row that moves before the window is one more before it, too.
+        if (isBeforeAll && !isAfterAll && (counts || !isNew)) this.#countBefore += 1;
       } else merged.push({ row, section });
     }
     for (; next < rows.length; next += 1) merged.push(rows[next]);

@@ -5,6 +5,16 @@ import NestProtocol
 import NestTestSupport
 import Testing
 
+/// A mistake that the laws must find.
+enum OptimisticMutant: CaseIterable {
+    /// A write goes from the pending ones when it is confirmed, whether its changes have arrived or not.
+    case forgetsAtConfirmation
+    /// Sometimes a list does not show what has arrived.
+    case missesStates
+    /// A refused write stays.
+    case keepsRefused
+}
+
 /// A client that shows its writes before they are confirmed, without a socket. It checks every state that it shows.
 final class OptimisticClient {
     let client: SimulatedClient
@@ -24,6 +34,7 @@ final class OptimisticClient {
     private var isDisturbed = true
     private(set) var counts: [String: Int] = [:]
     let now: Int64
+    var mutant: OptimisticMutant?
 
     init(_ client: SimulatedClient, _ model: ManagedObjectModel, now: Int64) {
         self.client = client
@@ -80,7 +91,12 @@ final class OptimisticClient {
         case .own(let message, let to) where to == self.client.connection:
             for write in message.writes {
                 self.own.insert(write.revision)
-                self.views.pending.named(UInt64(write.requestID), write.revision)
+                if self.mutant == .forgetsAtConfirmation, let id = self.requests[write.requestID] {
+                    _ = self.views.pending.refused(id)
+                    self.publish(what)
+                } else {
+                    self.views.pending.named(UInt64(write.requestID), write.revision)
+                }
             }
         case .progress(let revision, let to) where to.contains(self.client.connection):
             self.views.pending.progressed(to: revision)
@@ -106,6 +122,7 @@ final class OptimisticClient {
         case .failure(let error):
             self.isDisturbed = true
             if error.code.retry == .never {
+                if self.mutant == .keepsRefused { break }
                 _ = self.views.pending.refused(id)
                 self.counts["refused", default: 0] += 1
             } else {
@@ -134,6 +151,9 @@ final class OptimisticClient {
             let id = self.numbers[request] ?? self.newNumber()
             if self.numbers[request] == nil { self.isDisturbed = true }
             self.numbers[request] = id
+            if self.mutant == .missesStates, self.shown[id] != nil, state.revision.rawValue.isMultiple(of: 3) {
+                continue
+            }
             self.views.took(id, OverlayView(request: request, state: state))
             self.bases[id] = state
         }

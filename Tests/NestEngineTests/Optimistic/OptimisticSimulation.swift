@@ -30,7 +30,7 @@ final class OptimisticSimulation {
 
     private var what: String { "seed \(self.seed), step \(self.step)" }
 
-    init(seed: UInt64) throws {
+    init(seed: UInt64, mutant: OptimisticMutant? = nil) throws {
         self.seed = seed
         self.random = SeededRandom(seed: seed)
         self.model = try (seed.isMultiple(of: 2) ? ModelDraft.club : .workshop).compile()
@@ -50,6 +50,7 @@ final class OptimisticSimulation {
         for _ in 0..<2 {
             let client = SimulatedClient(session: .random(using: &self.random), connection: ConnectionID(0))
             let optimistic = OptimisticClient(client, self.model, now: self.now)
+            optimistic.mutant = mutant
             self.clients.append(optimistic)
             try self.perform([client.connect(as: self.newConnection())])
             for _ in 0..<3 { try self.subscribe(optimistic) }

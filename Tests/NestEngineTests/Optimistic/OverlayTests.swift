@@ -36,4 +36,12 @@ import Testing
             "optimistic: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))"
         )
     }
+    /// The laws find a client that breaks them.
+    @Test(arguments: OptimisticMutant.allCases) func mutantIsFound(_ mutant: OptimisticMutant) throws {
+        try withKnownIssue {
+            for seed in 0..<12 as Range<UInt64> {
+                try OptimisticSimulation(seed: seed, mutant: mutant).run(steps: 120)
+            }
+        }
+    }
 }
