@@ -330,7 +330,11 @@ class ModelVectors(unittest.TestCase):
 class AllVectors(unittest.TestCase):
     #: Files that say nothing about what this client computes. So do `truth` and `canonical` of predicates.json: the
     #: client keeps the bytes that PARSE_PREDICATE returns, and the server evaluates them.
-    LEFT_TO_THE_SERVER = {"folding": "the server folds", "sortkeys": "the server sorts, and makes sections"}
+    LEFT_TO_THE_SERVER = {
+        "folding": "the server folds",
+        "sortkeys": "the server sorts, and makes sections",
+        "overlay": "this client shows no writes before they are confirmed",
+    }
 
     def test_no_file_is_forgotten(self) -> None:
         source = pathlib.Path(__file__).read_text()
