@@ -40,8 +40,9 @@ export interface Write {
   readonly error: NestError | null;
   /**
    * Sends it again after it was refused or parked, as another write. With a function its steps are made anew, and its
-   * inserts get the ids of this one in their order. Without, the steps are the same; a parked write keeps its key, so
-   * that it happens at most once.
+   * inserts without an `id` get the reserved ids of this one in their order, or new ones if the store has another
+   * history now. Without, the steps are the same, and INVALID if they have ids of another history; a parked write keeps
+   * its key, so that it happens at most once.
    */
   again(body?: (tx: LocalTransaction) => void): Write;
 }
@@ -78,8 +79,9 @@ export interface Optimistic {
   /** A live list that shows own writes at once. */
   results<R extends BaseRow = Row>(request: FetchRequest<R, any>): Promise<LocalResults<R>>;
   /**
-   * Makes a write, shows it in all lists at the end of this turn, and sends it. Writes are sent in their order. `body`
-   * has no asynchronous steps.
+   * Makes a write, shows it in all lists at the end of this turn, and sends it. Writes are sent in their order. One
+   * that the server could not carry out is sent again: what was sent behind it may come before it, and is sent again
+   * with it if it was refused. `body` has no asynchronous steps.
    */
   transaction(
     name: string | null, body: (tx: LocalTransaction) => void,
@@ -87,10 +89,13 @@ export interface Optimistic {
   ): Write;
   /**
    * Takes back the newest entry of the session, after all writes before. A write of this client that is not settled is
-   * not shown any more at once; one that was not sent is not sent.
+   * not shown any more at once; one that was not sent is not sent, unless it coalesces with one before it.
    */
   undo(options?: UndoneOptions): Write;
-  /** Does again what was taken back last. */
+  /**
+   * Does again what was taken back last. Lists show it when the server has done it; at once if it is a write that was
+   * not sent.
+   */
   redo(options?: UndoneOptions): Write;
   /** The writes that are not settled, refused or parked, in their order. */
   readonly pending: readonly Write[];

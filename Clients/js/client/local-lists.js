@@ -79,7 +79,7 @@ export class LocalList {
   /** By wide rows: what is shown of them. @type {WeakMap<object, any>} */
   #narrow = new WeakMap();
   /** @type {any} the state that was stripped last, and what became of it */
-  #stripped = { from: null, to: null };
+  #stripped = { from: null, to: null, projection: null };
 
   /** @param {any} local @param {any} request */
   constructor(local, request) {
@@ -269,18 +269,23 @@ export class LocalList {
   #strip(state) {
     const { wire, projection } = /** @type {any} */ (this.requests.get(this.request));
     if (wire.projection.length === projection.length) return state;
+    if (this.#stripped.projection !== projection) {
+      // The request has changed: rows are the same, but other values of them are shown.
+      this.#narrow = new WeakMap();
+      this.#stripped = { from: null, to: null, projection };
+    }
     if (this.#stripped.from === state) return this.#stripped.to;
     const slots = projection.map((/** @type {number} */ one) => wire.projection.indexOf(one));
     const strip = (/** @type {any} */ row) => {
       let narrow = this.#narrow.get(row);
-      if (!narrow || narrow.values.length !== slots.length) {
+      if (!narrow) {
         narrow = { id: row.id, values: slots.map((/** @type {number} */ slot) => row.values[slot]) };
         this.#narrow.set(row, narrow);
       }
       return narrow;
     };
     const sections = state.sections.map((/** @type {any} */ one) => ({ ...one, rows: one.rows.map(strip) }));
-    this.#stripped = { from: state, to: { ...state, projection, sections } };
+    this.#stripped = { from: state, to: { ...state, projection, sections }, projection };
     return this.#stripped.to;
   }
 }

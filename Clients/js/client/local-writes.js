@@ -25,6 +25,8 @@ export class LocalTransaction extends Transaction {
     this.take = take;
     /** By result; 0: one that is waited for, or of `findOrCreate`. @type {number[]} */
     this.ids = [];
+    /** Those of `ids` that were taken, in the order of the inserts. @type {number[]} */
+    this.taken = [];
     /** Inserts whose ids are not in stock yet, and their results. @type {{ insertAs: any, index: number }[]} */
     this.missing = [];
   }
@@ -33,11 +35,19 @@ export class LocalTransaction extends Transaction {
   insert(entity, values = {}, place) {
     const { id, ...rest } = place ?? {};
     const inserted = this.inserted(entity, values, Object.keys(rest)[0] && rest);
-    const object = id === undefined ? this.take(1)[0] ?? 0 : objectID(id);
+    const object = id === undefined ? this.taking() : objectID(id);
     const insertAs = { object, ...inserted };
     this.ids[this.resultCount] = object;
     if (object === 0) this.missing.push({ insertAs, index: this.resultCount });
     return this.result({ insertAs });
+  }
+
+  /** @returns {number} an id of the stock; 0 if there is none */
+  taking() {
+    const [id] = this.take(1);
+    if (id === undefined) return 0;
+    this.taken.push(id);
+    return id;
   }
 
   /** @param {any} mutation */
@@ -50,8 +60,8 @@ export class LocalTransaction extends Transaction {
   /** Gives ids to inserts that wait for them. */
   fill() {
     for (const { insertAs, index } of this.missing.splice(0)) {
-      const [id] = this.take(1);
-      if (id === undefined) this.missing.push({ insertAs, index });
+      const id = this.taking();
+      if (id === 0) this.missing.push({ insertAs, index });
       else this.ids[index] = insertAs.object = id;
     }
   }
@@ -102,17 +112,18 @@ export class Write extends PendingWrite {
     this.key = fields.key ?? local.nest.newKey();
     this.now = new NestDate(Date.now() * 1000);
     this.isShown = tx !== null && tx.missing.length === 0;
-    /** The history for which it was made. */
     this.history = local.nest.server?.historyID ?? null;
     /** What the machine has of it; null while it is not in the machine's hands. @type {any} */
     this.call = null;
     this.attempts = 0;
+    /** Whether an answer was that it be sent again. */
+    this.isRetried = false;
     /** Why it was refused or parked. @type {any} */
     this.error = null;
     /** @type {any} */
     this.receipt = null;
-    /** For an undo: the write that it takes back, if that was not settled. @type {Write | null} */
-    this.target = null;
+    /** For an undo: the writes of the entry that it takes back, if they were not settled. @type {Write[]} */
+    this.targets = [];
     /** Whether an undo is to take it back, and whether one has. */
     this.isUndone = false;
     this.isTaken = false;
@@ -136,8 +147,8 @@ export class Write extends PendingWrite {
 
   /**
    * Sends it again, after it was refused or parked: another write. With a function, the steps are made anew, and its
-   * inserts get the ids of this one, in their order. Without, the same steps; one that was parked keeps its key, so
-   * that it happens at most once.
+   * inserts without an id get those that this one has taken, in their order. Without, the same steps; one that was
+   * parked keeps its key, so that it happens at most once.
    * @param {(tx: any) => void} [body]
    */
   again(body) {

@@ -21,6 +21,7 @@ import { LocalList } from './local-lists.js';
 import { LocalTransaction, Write } from './local-writes.js';
 import { invalid, known } from './options.js';
 import { Receipt } from './transaction.js';
+import { shownConflicts } from './undo.js';
 
 /** Ids that are reserved at a time, and how many are left when more are. */
 const STOCK = 64;
@@ -42,6 +43,9 @@ handlers.set(T.own, (m, { body }) => {
   rememberOwn(m, revisions);
   for (const one of m.followers) one.own?.(m, revisions, requests ?? []);
 });
+
+/** Whether a write is sent again, and has no answer yet. @param {Write} write */
+const isRetried = (write) => write.isRetried && write.receipt === null;
 
 /** What the machine calls; its events come back in the order of the server's frames. */
 class Link {
@@ -104,10 +108,12 @@ export class Local {
   /** The history whose ids are in stock. @type {any} */
   #history = null;
   #isReserving = false;
-  /** What was undone before it was sent, newest last. @type {Write[]} */
+  /** What `redo` does again, newest last: writes that were undone before they were sent, and undos. @type {Write[]} */
   #undone = [];
+  /** Settled writes whose answer was that they be sent again: their receipts are missing. @type {Set<Write>} */
+  #owed = new Set();
   #isReady = false;
-  /** Until when nothing is sent, because a write was not executed. */
+  /** Until when nothing is sent, because a write was not executed; not of the clock on the wall, which may be set. */
   #pauseEnds = 0;
   /** @type {any} */
   #timer = null;
@@ -169,32 +175,48 @@ export class Local {
   /** Takes back the newest entry of the session, after all writes before. @param {any} [given] @returns {Write} */
   undo(given) {
     const fields = known('undo', given, ['policy', 'rehomes']);
-    const newest = [...this.#pending.writes].reverse();
-    const target = newest.find(({ kind, isUndone }) => kind === 'transaction' && !isUndone);
-    // A redo makes another entry the newest.
-    const redoes = this.#pending.writes.some(({ kind }) => kind === 'redo');
-    if (!target || redoes) return this.#add(new Write(this, 'undo', null, null, { policy: 'keep', ...fields }));
-    target.isUndone = true;
-    target.isShown = false;
-    const write = new Write(this, 'undo', target.name, null, { policy: 'keep', ...fields });
-    if (target.phase === 'queued' && !target.call) {
+    const targets = this.#newestEntry();
+    const [target] = targets;
+    for (const one of targets) {
+      one.isUndone = true;
+      one.isShown = false;
+    }
+    const write = new Write(this, 'undo', targets.at(-1)?.name ?? null, null, { policy: 'keep', ...fields });
+    // One that was parked, and is sent again with its key, may have happened.
+    if (targets.length === 1 && target.tx && target.attempts === 0 && !target.fields.key) {
       // It was never sent: both vanish.
-      this.#undone.push(target);
       this.#fail(target, 'refused', new NestError('CANCELLED', 'it was undone before it was sent'));
+      this.#undone.push(target);
       write.phase = 'settled';
       write.resolve(null);
+      this.#send();
+      this.#changed();
       this.#schedule(true);
       return write;
     }
-    write.target = target;
+    write.targets = targets;
+    this.#undone.push(write);
     return this.#add(write);
+  }
+
+  /** The pending writes that the server will have as its newest entry, in their order: one, unless they coalesce. */
+  #newestEntry() {
+    const all = this.#pending.writes;
+    let last = all.length - 1;
+    while (last >= 0 && (all[last].kind === 'undo' || all[last].isUndone)) last -= 1;
+    const key = all[last]?.fields.coalescing?.key;
+    const joins = (/** @type {Write | undefined} */ one) => one && !one.isUndone && one.fields.coalescing?.key === key;
+    let first = last;
+    while (key !== undefined && joins(all[first - 1])) first -= 1;
+    return last < 0 ? [] : all.slice(first, last + 1);
   }
 
   /** Does again what was taken back last. @param {any} [given] @returns {Write} */
   redo(given) {
     const fields = known('redo', given, ['policy', 'rehomes']);
+    this.#undone = this.#undone.filter((one) => !this.#isForeign(one));
     const undone = this.#undone.pop();
-    if (undone) return this.#copy(undone, undone.fields);
+    if (undone?.tx) return this.#copy(undone, undone.fields);
     return this.#add(new Write(this, 'redo', null, null, { policy: 'keep', ...fields }));
   }
 
@@ -214,10 +236,22 @@ export class Local {
     if (!tx || (phase !== 'refused' && phase !== 'parked')) {
       invalid('only a transaction that was refused or parked is sent again');
     }
-    if (!body) return this.#copy(write, { ...fields, key: phase === 'parked' ? write.key : undefined });
-    const ids = tx.ids.filter((id) => id > 0);
+    const isForeign = this.#isForeign(write);
+    if (!body && isForeign && tx.ids.some((id) => id > 0)) {
+      invalid('the ids of the write belong to another history of the store: make the steps anew');
+    }
+    const ids = isForeign ? [] : [...tx.taken];
     const take = (/** @type {number} */ count) => (ids.length >= count ? ids.splice(0, count) : this.#take(count));
-    return this.#write(name, body, { ...fields, key: undefined }, take);
+    const again = body
+      ? this.#write(name, body, { ...fields, key: undefined }, take)
+      : this.#copy(write, { ...fields, key: phase === 'parked' ? write.key : undefined });
+    this.#undone = [];
+    return again;
+  }
+
+  /** Whether a write was made for another history than that of the server. @param {Write} write */
+  #isForeign({ history }) {
+    return history !== null && history !== this.nest.server?.historyID;
   }
 
   // MARK: Writes
@@ -260,7 +294,7 @@ export class Local {
   /** Sends what may be sent, in order. */
   #send() {
     if (!this.#isReady) return;
-    const pause = this.#pauseEnds - Date.now();
+    const pause = this.#pauseEnds - performance.now();
     if (pause > 0) {
       this.#timer ??= setTimeout(() => {
         this.#timer = null;
@@ -275,42 +309,74 @@ export class Local {
 
   /** @param {any} m */
   #submit(m) {
-    for (const write of this.#pending.writes) {
-      if (write.call) continue;
-      const { kind, tx, name, target } = write;
-      // Later writes keep their order behind one that waits for ids.
-      if (tx && tx.missing.length > 0) return;
-      if (target && target.receipt === null) return;
-      const expected = target ? target.receipt.revision : null;
-      const fields = tx ? { name, preconditions: tx.preconditions, mutations: tx.mutations } : { expected };
-      const call = {
-        write,
-        resolve: (/** @type {any} */ reply) => this.#received(write, reply),
-        reject: (/** @type {any} */ error) => this.#failed(write, error),
-      };
-      write.call = call;
-      write.attempts += 1;
-      this.#pending.sent(write);
-      try {
-        const body = encode(kind, { ...write.fields, ...fields, key: write.key });
-        const model = tx ? [...tx.models] : undefined;
-        submit(m, { owner: { call }, kind: 'write', type: T[kind], body, answer: T.receipt, model });
-      } catch (error) {
-        // What cannot be encoded is a mistake of this write alone.
-        m.emit({ type: 'fail', call, error });
+    for (const write of this.#owed) if (!write.call) this.#hand(m, write);
+    const { writes } = this.#pending;
+    // Others that are on their way could come before the one that is sent again.
+    const isCareful = writes.some(isRetried);
+    if (isCareful && writes.some(({ call }) => call)) return;
+    let isBehind = false;
+    for (const write of writes) {
+      const { tx, targets, call, receipt } = write;
+      if (receipt) continue;
+      // It takes back, or does again, whatever is the newest: no other write may come between.
+      const isPlain = !tx && targets.length === 0;
+      if (!call) {
+        if (isBehind && (isCareful || isPlain)) return;
+        // Later writes keep their order behind one that waits for ids.
+        if (tx && tx.missing.length > 0) return;
+        if (targets.some((one) => one.receipt === null)) return;
+        this.#hand(m, write);
       }
+      if (isPlain) return;
+      isBehind = true;
+    }
+  }
+
+  /** Gives a write to the machine. @param {any} m @param {Write} write */
+  #hand(m, write) {
+    const { kind, tx, name, targets } = write;
+    const expected = targets.length > 0 ? Math.max(...targets.map(({ receipt }) => receipt.revision)) : null;
+    const fields = tx ? { name, preconditions: tx.preconditions, mutations: tx.mutations } : { expected };
+    const call = {
+      write,
+      resolve: (/** @type {any} */ reply) => this.#received(write, reply),
+      reject: (/** @type {any} */ error) => this.#failed(write, error),
+    };
+    write.call = call;
+    write.attempts += 1;
+    this.#pending.sent(write);
+    try {
+      const body = encode(kind, { ...write.fields, ...fields, key: write.key });
+      const model = tx ? [...tx.models] : undefined;
+      submit(m, { owner: { call }, kind: 'write', type: T[kind], body, answer: T.receipt, model });
+    } catch (error) {
+      // What cannot be encoded is a mistake of this write alone.
+      m.emit({ type: 'fail', call, error });
     }
   }
 
   /** @param {Write} write @param {any} reply */
   #received(write, reply) {
+    const { conflicts } = reply;
+    if (!conflicts?.listed.length) return this.#confirmed(write, reply);
+    const named = (/** @type {any} */ model) => {
+      // The write is made: without the model, the conflicts have numbers.
+      if (model) conflicts.listed = shownConflicts(conflicts.listed, model);
+      this.#confirmed(write, reply);
+    };
+    if (this.nest.knownModel) return named(this.nest.knownModel);
+    this.nest.model().then(named, () => named(null));
+  }
+
+  /** @param {Write} write @param {any} reply */
+  #confirmed(write, reply) {
     write.call = null;
+    this.#owed.delete(write);
     const receipt = new Receipt(reply);
     this.#pending.received(write, receipt);
     write.receipt = receipt;
-    const { target } = write;
     // An undo of what no list shows any more.
-    if (target) target.isTaken = true;
+    for (const one of write.targets) one.isTaken = true;
     if (!receipt.isChanged) this.#leave(write);
     this.#settle();
     this.#answered();
@@ -325,10 +391,19 @@ export class Local {
     const isParked = PARKED.has(code) || this.nest.run((m) => m.error) !== null;
     const isLater = !isParked && retry !== 0;
     if (isLater && (retry !== 3 || write.attempts < ATTEMPTS_MAX)) {
+      if (write.phase === 'settled' && !this.#isForeign(write)) this.#owed.add(write);
+      write.isRetried = true;
       if (retry === 3) this.#pending.doubted(write);
       else this.#pending.again(write);
       const pause = Math.min(PAUSE_MS * 2 ** (write.attempts - 1), PAUSE_MS_MAX);
-      this.#pauseEnds = Date.now() + Math.max(pause, error.retryAfter ?? 0);
+      this.#pauseEnds = performance.now() + Math.max(pause, error.retryAfter ?? 0);
+      this.#answered();
+      return;
+    }
+    const { writes } = this.#pending;
+    if (!isParked && retry === 0 && writes.slice(0, Math.max(writes.indexOf(write), 0)).some(isRetried)) {
+      // It may depend on one before it, which is sent again.
+      this.#pending.again(write);
       this.#answered();
       return;
     }
@@ -338,22 +413,27 @@ export class Local {
 
   /** @param {Write} write @param {'refused' | 'parked'} state @param {any} error */
   #fail(write, state, error) {
+    this.#owed.delete(write);
     this.#pending.end(write, state);
     write.reject(error);
     this.#leave(write);
-    const { target } = write;
     // What was not taken back is shown again.
-    if (target && !target.isTaken) {
-      target.isUndone = false;
-      target.isShown = true;
+    for (const one of write.targets) {
+      if (one.isTaken) continue;
+      one.isUndone = false;
+      one.isShown = true;
     }
   }
 
-  /** A write has changed nothing: there is nothing to take back. @param {Write} write */
+  /** A write has changed nothing: there is nothing to take back, or to do again. @param {Write} write */
   #leave(write) {
+    this.#undone = this.#undone.filter((one) => one !== write);
     for (const one of [...this.#pending.writes]) {
-      if (one.target !== write) continue;
+      if (!one.targets.includes(write)) continue;
+      one.targets = one.targets.filter((target) => target !== write);
+      if (one.targets.length > 0) continue;
       this.#pending.end(one, 'settled');
+      this.#undone = this.#undone.filter((undo) => undo !== one);
       one.resolve(null);
     }
   }
@@ -439,11 +519,11 @@ export class Local {
   /** In the machine: a connection is ready, nothing was sent yet. @param {any} m */
   began(m) {
     const { historyID } = m.welcome;
-    const isOther = this.#pending.writes.some(({ history }) => history !== null && history !== historyID);
-    if (isOther) {
-      const entries = m.table.removeWaiting((/** @type {any} */ { request }) => Boolean(request.owner?.call?.write));
+    const isOther = (/** @type {Write | undefined} */ write) => (write?.history ?? historyID) !== historyID;
+    if ([...this.#owed, ...this.#pending.writes].some(isOther)) {
+      const entries = m.table.removeWaiting((/** @type {any} */ { request }) => isOther(request.owner?.call?.write));
       for (const { request } of entries) request.owner.call.write.call = null;
-      m.emit({ type: 'change', to: this, change: { type: 'history' } });
+      m.emit({ type: 'change', to: this, change: { type: 'history', historyID } });
     }
     for (const write of this.#pending.writes) write.history ??= historyID;
   }
@@ -465,15 +545,21 @@ export class Local {
       case 'own': {
         const { write, revision } = change;
         this.#pending.named(write, revision);
-        if (write.target) write.target.isTaken = true;
+        for (const one of write.targets) one.isTaken = true;
         break;
       }
-      case 'history':
-        for (const write of this.#pending.otherHistory()) {
+      case 'history': {
+        const { historyID } = change;
+        const open = [...this.#owed, ...this.#pending.writes]
+          .filter(({ history, receipt }) => history !== historyID && !receipt);
+        this.#pending.otherHistory(historyID);
+        for (const write of open) {
+          this.#owed.delete(write);
           const text = 'the store has another history: the write was made for the one before';
           write.reject(new NestError('OUTCOME_UNKNOWN', text));
         }
         this.#settle();
+      }
     }
     this.#changed();
     this.#schedule(false);
@@ -486,7 +572,7 @@ export class Local {
     this.#error = error;
     clearTimeout(this.#timer);
     clearTimeout(this.#holdTimer);
-    for (const write of [...this.#pending.writes]) this.#fail(write, 'parked', error);
+    for (const write of [...this.#owed, ...this.#pending.writes]) this.#fail(write, 'parked', error);
     this.#changed();
   }
 
@@ -500,6 +586,8 @@ export class Local {
   /** @param {LocalList} list */
   forget(list) {
     this.#lists.delete(list);
+    // Writes may have waited for it alone.
+    this.#schedule(true);
   }
 
   /** @param {boolean} isForced whether lists do not wait for a write that is on its way */
@@ -526,14 +614,15 @@ export class Local {
   /** Whether lists wait: what they would show now is not what they will show in a moment. @param {boolean} isForced */
   #isHeld(isForced) {
     const isResent = this.#isReady && this.#pending.isDoubtful;
-    const isUndoing = this.#pending.writes.some(({ target, phase }) => target?.revision && phase !== 'committed');
+    const isUndoing = this.#pending.writes.some(({ targets, phase }) =>
+      phase !== 'committed' && targets.some(({ revision }) => revision));
     const isBetween = !isForced && this.#pending.isBetween(this.#heads);
     clearTimeout(this.#holdTimer);
     if (!isResent && !isUndoing && !isBetween) {
       this.#heldSince = null;
       return false;
     }
-    const now = Date.now();
+    const now = performance.now();
     this.#heldSince ??= now;
     const left = this.#heldSince + HOLD_MS_MAX - now;
     if (left <= 0) return false;
@@ -574,6 +663,8 @@ export class Local {
       this.#laid(lists, writes).forEach((one, index) => found.set(lists[index], { found: one, writes }));
     }
     for (const list of [...this.#lists]) {
+      // A listener of one before it may have closed it.
+      if (!this.#lists.has(list)) continue;
       const { found: one = null, writes = [] } = found.get(list) ?? {};
       list.publish(one, writes);
     }

@@ -21,6 +21,8 @@ export class PendingWrite {
   revision = null;
   /** Whether lists show it: not before its ids are known, and not once it is to be taken back. */
   isShown = true;
+  /** The history for which it was made; null: that of the first server. @type {string | null} */
+  history = null;
   /** Whether OWN has named its revision: then the frames that show it are on their way. */
   isNamed = false;
 }
@@ -87,11 +89,12 @@ export class Pending {
 
   /**
    * The store has another history: revisions mean nothing there, and no write may be sent that was made for the old
-   * one.
+   * one. Those that were already made for the new one stay.
+   * @param {string} historyID of the new one
    * @returns {W[]} those that were not confirmed; they are parked
    */
-  otherHistory() {
-    const all = [...this.writes];
+  otherHistory(historyID) {
+    const all = this.writes.filter(({ history }) => history !== historyID);
     const open = all.filter(({ phase }) => phase !== 'committed');
     for (const write of all) this.end(write, write.phase === 'committed' ? 'settled' : 'parked');
     return open;

@@ -76,6 +76,21 @@ class LocalPage extends Page {
     this.reply('error', { code, retry, retryAfter, message: code, ...details }, id);
   }
 
+  /** A write that renames row 2. */
+  rename(title, options) {
+    return this.local.transaction(title, (tx) => tx.update(this.items, 2, { title }), options);
+  }
+
+  /** The names of what was sent and was not taken by next(), reservations apart. */
+  get names() {
+    return this.sent.filter(({ name }) => name !== 'reserve').map(({ name, fields }) => fields.name ?? name);
+  }
+
+  /** Until what the client and the server say has arrived. */
+  async rest(count = 4) {
+    for (let index = 0; index < count; index += 1) await turn();
+  }
+
   insert(title) {
     return this.local.transaction(title, (tx) => tx.insert(this.items, { title }));
   }
@@ -177,9 +192,11 @@ scripted('a write that was not executed is sent again with its key, before later
   await turn();
   assert.deepEqual([titles(), page.sent.length, second.state], ['a,b,c', 0, 'queued']);
   await new Promise((resolve) => setTimeout(resolve, 150));
-  const [again, later] = [await page.next('transaction'), await page.next('transaction')];
-  assert.deepEqual([again.fields.key, again.fields.name, later.fields.name], [fields.key, 'b', 'c']);
+  const again = await page.next('transaction');
+  assert.deepEqual([again.fields.key, again.fields.name, page.sent.length], [fields.key, 'b', 0]);
   page.receipt(again.id, 3);
+  const later = await page.next('transaction');
+  assert.equal(later.fields.name, 'c');
   page.receipt(later.id, 4);
   await second.done;
   assert.equal(first.receipt.revision, 3);
@@ -288,4 +305,333 @@ scripted('what was taken back is shown again if the server refuses to', async (p
   page.refuse(taken.id, 'CONFLICT', 0);
   await assert.rejects(undo.done, { code: 'CONFLICT' });
   assert.equal(titles(), 'a,b');
+});
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// MARK: What is sent
+
+scripted('a write that has its receipt is not sent again, though a list does not have it yet', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  const write = page.insert('b');
+  const { id } = await page.next('transaction');
+  page.receipt(id, 3);
+  await page.rest();
+  page.rename('c');
+  await page.rest();
+  assert.deepEqual([write.state, page.names], ['committed', ['c']]);
+});
+
+scripted('a write that OWN has named is sent again for its receipt, also once it is settled', async (page) => {
+  const { list } = await page.open(VIEW, [[2, 'a']]);
+  const write = page.insert('b');
+  const { id, fields } = await page.next('transaction');
+  page.reply('own', { revisions: [3], requests: [id] });
+  page.refuse(id, 'STORAGE_FAILURE', 3);
+  await page.rest();
+  assert.equal(write.state, 'committed');
+  await pause(150);
+  const again = await page.next('transaction');
+  assert.equal(again.fields.key, fields.key);
+  list.close();
+  await page.rest();
+  assert.equal(write.state, 'settled');
+  page.refuse(again.id, 'STORAGE_FAILURE', 3);
+  await pause(250);
+  const last = await page.next('transaction');
+  assert.equal(last.fields.key, fields.key);
+  page.receipt(last.id, 3, { isReplayed: true });
+  assert.equal((await write.done).revision, 3);
+});
+
+scripted('behind a write that is sent again, writes go one by one, and a refusal is not believed', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  const [one, two, three] = ['1', '2', '3'].map((title) => page.rename(title));
+  const [a, b, c] = [await page.next('transaction'), await page.next('transaction'), await page.next('transaction')];
+  page.refuse(a.id, 'BUSY', 2);
+  page.refuse(b.id, 'NOT_FOUND', 0);
+  await pause(150);
+  assert.deepEqual([page.names, two.state], [[], 'queued'], 'the third is on its way');
+  page.refuse(c.id, 'NOT_FOUND', 0);
+  await page.rest();
+  const first = await page.next('transaction');
+  await page.rest();
+  assert.deepEqual([first.fields.name, page.names], ['1', []]);
+  page.receipt(first.id, 3);
+  await one.done;
+  const [second, third] = [await page.next('transaction'), await page.next('transaction')];
+  assert.deepEqual([second.fields, third.fields.key], [b.fields, c.fields.key]);
+  page.refuse(second.id, 'NOT_FOUND', 0);
+  page.receipt(third.id, 4);
+  await assert.rejects(two.done, { code: 'NOT_FOUND' });
+  assert.equal((await three.done).revision, 4);
+});
+
+scripted('a plain undo or redo is sent alone', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  page.local.undo();
+  const write = page.rename('b');
+  page.local.redo();
+  await page.rest();
+  assert.deepEqual(page.names, ['undo']);
+  page.refuse((await page.next('undo')).id, 'BUSY', 2);
+  await pause(150);
+  const again = await page.next('undo');
+  assert.deepEqual(page.names, []);
+  page.receipt(again.id, 3);
+  await page.rest();
+  assert.deepEqual(page.names, ['b']);
+  page.receipt((await page.next('transaction')).id, 4);
+  await write.done;
+  assert.equal((await page.next('redo')).fields.expected ?? null, null);
+});
+
+scripted('a clock that is set back delays nothing', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  page.rename('b');
+  const { id } = await page.next('transaction');
+  page.refuse(id, 'BUSY', 2);
+  await page.rest();
+  const { now } = Date;
+  try {
+    Date.now = () => now() - 3_600_000;
+    await pause(150);
+    assert.deepEqual(page.names, ['b']);
+  } finally {
+    Date.now = now;
+  }
+});
+
+// MARK: Other properties
+
+scripted('a list with other properties shows their values', async (page) => {
+  const request = (...names) => page.items.properties(...names).sorted('title', 'done');
+  const list = await page.local.results(request('title'));
+  const { id, fields: { request: { projection } } } = await page.next('subscribe');
+  const values = { 0: 1, 1: 'a', 2: true };
+  const rows = [{ id: 2, values: projection.map((one) => values[one]) }];
+  const subscribed = { view: VIEW, revision: 0, reason: '', projection };
+  page.reply('subscribed', { ...subscribed, first: 'snapshot' }, id);
+  page.reply('snapshot', {
+    reason: 'first', revision: 2, digest: digest([{ ...sectionKey(''), rows }]), sectionCount: 1,
+    sections: [{ key: '', rowCount: 1 }],
+    position: { total: 1, sectionTotal: 1, start: { row: 0, section: 0, rowInSection: 0 }, anchor: null },
+  }, VIEW, 1);
+  page.reply('snapshotRows', { rows }, VIEW);
+  await page.rest();
+  assert.equal(list.state.rows[0].title, 'a');
+  for (const names of [['title', 'done'], ['done']]) {
+    const change = list.change(request(...names));
+    const { id: other } = await page.next('resubscribe');
+    page.reply('subscribed', { ...subscribed, first: 'current', revision: 2 }, other);
+    await change;
+    await page.rest();
+    assert.deepEqual([list.state.names, list.state.rows[0].done], [names, true]);
+  }
+});
+
+// MARK: Another history
+
+/** Loses the connection; the next server has another history. */
+const elsewhere = async (page, body) => {
+  page.events.closed(null);
+  body();
+  page.history = OTHER_HISTORY;
+  await page.rest(10);
+};
+
+scripted('redo does not make again what was made for another history', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  await elsewhere(page, () => {
+    page.rename('b');
+    page.local.undo();
+  });
+  const redo = page.local.redo();
+  await page.next('redo');
+  assert.equal(redo.kind, 'redo');
+});
+
+scripted('a write of another history is made anew with new ids, or not at all', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  let insert, update;
+  await elsewhere(page, () => {
+    insert = page.insert('b');
+    update = page.rename('c');
+  });
+  await assert.rejects(insert.done, { code: 'OUTCOME_UNKNOWN' });
+  await page.reserve(500);
+  assert.throws(() => insert.again(), { code: 'INVALID' });
+  const again = insert.again((tx) => tx.insert(page.items, { title: 'b' }));
+  assert.deepEqual([insert.ids, again.ids, update.again().state], [[100], [500], 'sent']);
+});
+
+scripted('a write that a listener makes for the new history is sent', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  let old, made;
+  page.nest.onState(({ phase }) => {
+    if (phase === 'ready') made ??= page.rename('new');
+  });
+  await elsewhere(page, () => {
+    old = page.rename('old');
+  });
+  assert.deepEqual([old.state, made.state, page.names.includes('new')], ['parked', 'sent', true]);
+});
+
+// MARK: Again
+
+scripted('a write that is made anew gets the ids that were taken, and no others', async (page) => {
+  const steps = (title) => (tx) => {
+    tx.insert(page.items, { title: 'a' }, { id: 77 });
+    tx.insert(page.items, { title });
+  };
+  const write = page.local.transaction('two', steps(null));
+  const { id } = await page.next('transaction');
+  page.refuse(id, 'VALIDATION_FAILED', 0);
+  await assert.rejects(write.done);
+  assert.deepEqual([write.ids, write.again(steps('b')).ids], [[77, 100], [77, 100]]);
+});
+
+// MARK: Undo and redo
+
+scripted('redo does again what was taken back last', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  const one = page.rename('1');
+  const { id } = await page.next('transaction');
+  page.refuse(id, 'BUSY', 2);
+  await page.rest();
+  const two = page.rename('2');
+  page.local.undo();
+  page.local.undo();
+  assert.deepEqual([one.state, two.state], ['queued', 'refused']);
+  assert.deepEqual([1, 2].map(() => page.local.redo()).map(({ kind, name }) => [kind, name]),
+    [['redo', null], ['transaction', '2']]);
+  page.local.undo();
+  const failed = page.rename('3');
+  page.local.undo();
+  const other = page.rename('4');
+  assert.deepEqual([failed.state, other.state, page.local.redo().kind], ['refused', 'queued', 'redo'],
+    'a new write ends what can be done again');
+});
+
+scripted('an undo that fails leaves nothing to do again', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  page.events.closed(null);
+  page.rename('1');
+  page.local.undo();
+  const undo = page.local.undo();
+  const { id } = await page.next('undo');
+  page.refuse(id, 'NOTHING_TO_UNDO', 0);
+  await assert.rejects(undo.done);
+  assert.equal(page.local.redo().name, '1');
+});
+
+scripted('an undo names the write that it means, also behind a redo, and the redo', async (page) => {
+  const { titles } = await page.open(VIEW, [[2, 'a']]);
+  page.local.redo();
+  page.rename('b');
+  await null;
+  assert.equal(titles(), 'b');
+  page.local.undo();
+  page.local.undo();
+  await null;
+  assert.equal(titles(), 'a');
+  page.receipt((await page.next('redo')).id, 3);
+  await page.rest();
+  // The write was not sent, so the first undo has taken it away.
+  assert.equal((await page.next('undo')).fields.expected, 3);
+});
+
+scripted('the undo of a write behind a redo, once it was sent', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  page.local.redo();
+  page.rename('b');
+  page.receipt((await page.next('redo')).id, 3);
+  page.receipt((await page.next('transaction')).id, 4);
+  await page.rest();
+  page.local.undo();
+  page.local.undo();
+  const frames = [await page.next('undo'), await page.next('undo')];
+  assert.deepEqual(frames.map(({ fields }) => fields.expected), [4, 3]);
+});
+
+scripted('writes that coalesce are taken back as one', async (page) => {
+  const { titles } = await page.open(VIEW, [[2, 'a']]);
+  const coalescing = { key: 'k', milliseconds: 1000 };
+  page.rename('0');
+  page.rename('1', { coalescing });
+  page.rename('2', { coalescing });
+  const undo = page.local.undo();
+  await null;
+  assert.deepEqual([titles(), page.local.pending.length], ['0', 4]);
+  for (const revision of [3, 4, 5]) page.receipt((await page.next('transaction')).id, revision);
+  const { id, fields } = await page.next('undo');
+  assert.equal(fields.expected, 5);
+  page.refuse(id, 'CONFLICT', 0);
+  await assert.rejects(undo.done, { code: 'CONFLICT' });
+  assert.equal(titles(), '2');
+});
+
+scripted('the undo of writes that coalesce means those that were not refused', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  const coalescing = { key: 'k', milliseconds: 1000 };
+  page.rename('1', { coalescing });
+  page.rename('2', { coalescing });
+  page.local.undo();
+  page.receipt((await page.next('transaction')).id, 3);
+  page.refuse((await page.next('transaction')).id, 'VALIDATION_FAILED', 0);
+  assert.equal((await page.next('undo')).fields.expected, 3);
+});
+
+scripted('what a parked write became is not known: its undo waits for it', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  const write = page.rename('1');
+  page.refuse((await page.next('transaction')).id, 'OUTCOME_UNKNOWN', 4);
+  await assert.rejects(write.done);
+  page.events.closed(null);
+  const again = write.again();
+  page.local.undo();
+  assert.deepEqual([again.state, page.local.pending.length], ['queued', 2]);
+});
+
+scripted('an undo of an unsent write is told to who looks at pending', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  page.events.closed(null);
+  page.rename('b');
+  const counts = [];
+  page.local.subscribe(() => counts.push(page.local.pending.length));
+  page.local.undo();
+  assert.deepEqual(counts, [0]);
+});
+
+scripted('the receipt of an undo names entities and properties', async (page) => {
+  const undo = page.local.undo();
+  const { id } = await page.next('undo');
+  const conflict = { reason: 'edited', entity: 1, object: 2, property: 1, revision: 2, session: 1, label: 'x' };
+  page.reply('receipt', {
+    revision: 3, isChanged: true, isReplayed: false, results: [], name: '', conflicts: { count: 1, listed: [conflict] },
+  }, id);
+  const { conflicts: [found] } = await undo.done;
+  assert.deepEqual([found.entity, found.property], ['Item', 'title']);
+});
+
+// MARK: Lists that are closed
+
+scripted('a write that waits for a list is settled when that is closed', async (page) => {
+  const { list } = await page.open(VIEW, [[2, 'a']]);
+  const write = page.rename('b');
+  page.receipt((await page.next('transaction')).id, 3);
+  await write.done;
+  assert.equal(write.state, 'committed');
+  list.close();
+  await page.rest();
+  assert.deepEqual([write.state, page.local.pending.length], ['settled', 0]);
+});
+
+scripted('a list that a listener of another closes gets no more changes', async (page) => {
+  const one = await page.open(VIEW, [[2, 'a']]);
+  const two = await page.open(VIEW + 1, [[2, 'a']]);
+  one.list.subscribe(() => two.list.close());
+  page.rename('b');
+  await page.rest();
+  assert.deepEqual([one.titles(), two.changes], ['b', [['ended', 'a']]]);
 });

@@ -148,6 +148,29 @@ live('undo of what was not sent needs no server, and redo makes it again', async
   await until(() => titles().length === 1);
 });
 
+live('undo means a redo that is pending, and all writes that coalesce', async ({ items, local, titles }) => {
+  const write = local.transaction('one', (tx) => tx.insert(items, { title: '0' }));
+  await write.done;
+  await local.undo().done;
+  const redo = local.redo();
+  const undo = local.undo();
+  local.redo();
+  assert.deepEqual([(await redo.done).name, (await undo.done).name, undo.targets], ['one', 'one', [redo]]);
+  await until(() => local.pending.length === 0);
+  assert.deepEqual(titles(), ['0']);
+  const coalescing = { key: 'title', milliseconds: 60_000 };
+  const rename = (title) => local.transaction(title, (tx) => tx.update(items, write.ids[0], { title }), { coalescing });
+  const writes = ['1', '2', '3'].map(rename);
+  const all = local.undo();
+  await null;
+  assert.deepEqual([titles(), all.targets], [['0'], writes]);
+  assert.equal((await all.done).name, '3');
+  await until(() => local.pending.length === 0);
+  assert.deepEqual([titles(), all.state], [['0'], 'settled']);
+  await local.redo().done;
+  await until(() => titles()[0] === '3');
+});
+
 live('undo of a write without an answer hides it at once, and it does not come back', async (t) => {
   const { items, local, list, titles } = t;
   const counts = [];

@@ -77,13 +77,16 @@ export function run(_, test) {
   });
 
   test('under another history writes that are not confirmed are parked', () => {
-    const { pending, writes, phases } = queue(3);
+    const { pending, writes, phases } = queue(4);
+    writes.forEach((write, index) => {
+      write.history = index < 3 ? 'old' : 'new';
+    });
     pending.sent(writes[0]);
     pending.named(writes[0], 9);
     pending.sent(writes[1]);
     pending.lost();
-    same(pending.otherHistory(), [writes[1], writes[2]].map((write) => ({ ...write, phase: 'parked' })));
-    same([phases(), pending.writes], [['settled', 'parked', 'parked'], []]);
+    same(pending.otherHistory('new'), [writes[1], writes[2]].map((write) => ({ ...write, phase: 'parked' })));
+    same([phases(), pending.writes], [['settled', 'parked', 'parked', 'queued'], [writes[3]]]);
   });
 
   test('a write that is taken back is laid no more, whatever its phase is', () => {
