@@ -403,7 +403,7 @@ let package = Package(
         .testTarget(
             name: "NestCacheTests",
             dependencies: [
-                "NestModel", "NestProtocol", "NestClient", "NestCache", "NestTestSupport", logging,
+                "NestModel", "NestProtocol", "NestClient", "NestCache", "NestTestSupport", grdb, logging,
             ],
             swiftSettings: settings
         ),

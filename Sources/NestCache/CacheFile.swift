@@ -14,7 +14,8 @@ import NestProtocol
 ///
 /// The file is for one store and one user: call `clear()` when the user signs out. Only its owner may read it; nothing
 /// in it is encrypted. Beside it are `PATH-wal` and `PATH-shm`, which SQLite makes, and `PATH-lock`. Several processes
-/// may use one file. A damaged file is replaced by a new one.
+/// may use one file. A damaged file is replaced by a new one; a file that is no cache is refused. A state is shown only
+/// to a client with the token and the name of the store that it was recorded with.
 ///
 /// Changes are written together, at most every second, in a queue of the cache: the client never waits for the disk.
 /// After a crash, what was not written is missing, and the server sends it as part of the difference.
@@ -49,7 +50,7 @@ public final class CacheFile: ResultsCache {
     /// Opens the file, or makes it; its directory must exist. `byteCountMax`: beyond it, the states that were least
     /// recently shown are removed. The log says why a state or a file was dropped.
     ///
-    /// Throws `invalid` if the file cannot be made.
+    /// Throws `invalid` if the file cannot be made or written, is no cache, or is of another user.
     public convenience init(
         path: String,
         byteCountMax: Int = Limits.cacheBytesMax,
@@ -81,16 +82,16 @@ public final class CacheFile: ResultsCache {
     // MARK: ResultsCache
 
     public func record(_ changes: [CacheChange]) {
-        let isDue = self.state.withLockedValue { state in
+        let (isDue, droppedCount) = self.state.withLockedValue { state in
+            var droppedCount = 0
             for change in changes {
-                if case .remove(_, let reason) = change { self.logger.info("a cached state is dropped: \(reason)") }
                 state.counters.changes += 1
-                if !state.unwritten.add(change) {
-                    self.logger.warning("changes wait to be written: one is dropped")
-                }
+                if !state.unwritten.add(change) { droppedCount += 1 }
             }
-            return Self.schedule(&state)
+            return (Self.schedule(&state), droppedCount)
         }
+        for case .remove(_, let reason) in changes { self.logger.info("a cached state is dropped: \(reason)") }
+        if droppedCount > 0 { self.logger.warning("changes wait to be written: \(droppedCount) are dropped") }
         if isDue { self.writeLater() }
     }
 
@@ -104,6 +105,8 @@ public final class CacheFile: ResultsCache {
     public func view(_ request: [UInt8]) async -> CachedView? {
         await self.perform { cache in
             if cache.state.withLockedValue({ $0.unwritten.concerns(request) }) { cache.write() }
+            // If they could not be written, the file may have a state that was to be removed.
+            guard !cache.state.withLockedValue({ $0.unwritten.concerns(request) }) else { return nil }
             let read = cache.use { try $0.view(request) } ?? nil
             guard let read else { return nil }
             let isDue = cache.state.withLockedValue { state in
@@ -120,17 +123,22 @@ public final class CacheFile: ResultsCache {
     }
 
     /// Forgets everything, for example when the user signs out. Close the clients that use the cache before: they would
-    /// record the states that they show. The bytes are overwritten.
+    /// record the states that they show. The file has none of the bytes then; the disk may still have some, of the
+    /// journal and of a damaged file that was replaced.
+    ///
+    /// Throws `invalid` if the bytes may still be in the file, for example because another process uses it.
     public func clear() async throws(NestError) {
         let fault: String? = await self.perform { cache in
             cache.state.withLockedValue { $0.unwritten = UnwrittenChanges() }
+            guard let storage = cache.state.withLockedValue({ $0.storage }) else { return "it is not open" }
             do {
-                try cache.state.withLockedValue { $0.storage }?.clear()
+                try storage.clear()
                 return nil
             } catch {
                 cache.failed(error)
-                // A file that was damaged is a new one now.
-                return CacheStorage.isDamage(error) ? nil : "\(error)"
+                // A file that was damaged is a new one now, unless another process has it open.
+                let isReplaced = CacheStorage.isDamage(error) && cache.state.withLockedValue { $0.storage != nil }
+                return isReplaced ? nil : "\(error)"
             }
         }
         if let fault { throw NestError(.invalid, "the cache \(self.path) cannot be cleared: \(fault)") }
@@ -178,13 +186,25 @@ public final class CacheFile: ResultsCache {
             defer { state.unwritten = UnwrittenChanges() }
             return state.unwritten
         }
-        guard !unwritten.isEmpty else { return }
-        let written = self.use { try $0.write(unwritten, byteCountMax: self.byteCountMax) }
+        guard !unwritten.isEmpty, let storage = self.state.withLockedValue({ $0.storage }) else { return }
+        let written: CacheStorage.Written
+        do {
+            written = try storage.write(unwritten, byteCountMax: self.byteCountMax)
+        } catch {
+            self.failed(error)
+            guard !CacheStorage.isDamage(error) else { return }
+            let isDue = self.state.withLockedValue { state in
+                state.unwritten.restore(unwritten)
+                return Self.schedule(&state)
+            }
+            if isDue { self.writeLater() }
+            return
+        }
         self.state.withLockedValue { state in
             state.counters.batches += 1
-            state.counters.evictions += written?.evictionCount ?? 0
+            state.counters.evictions += written.evictionCount
         }
-        for fault in written?.faults ?? [] { self.logger.warning("a cached state is dropped: \(fault)") }
+        for fault in written.faults { self.logger.warning("a cached state is dropped: \(fault)") }
     }
 
     /// Uses the file. `nil`: it failed.
@@ -198,8 +218,8 @@ public final class CacheFile: ResultsCache {
         }
     }
 
-    /// A damaged file is replaced by a new one. After any other error the cache goes on: the changes of the batch are
-    /// lost, and no later changes of their views are accepted.
+    /// A damaged file is replaced by a new one. After any other error the cache goes on: the views of the batch are
+    /// removed as soon as the file can be written.
     private func failed(_ error: any Error) {
         self.logger.warning("the cache \(self.path) fails: \(error)")
         guard CacheStorage.isDamage(error) else { return }

@@ -12,8 +12,7 @@ final class CacheLock: Sendable {
     private let descriptor: Int32
 
     init(path: String) throws(CacheFileError) {
-        self.descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard self.descriptor >= 0 else { throw CacheFileError("\(path): \(String(cString: strerror(errno)))") }
+        self.descriptor = try openOwnFile(path)
         self.share()
     }
 
@@ -42,13 +41,45 @@ struct CacheFileError: Error, CustomStringConvertible {
     }
 }
 
-/// Makes an empty file that only its owner may read, if there is none.
+/// Makes an empty file that only its owner may read, if there is none. Throws if there is one that is no cache, or that
+/// cannot be written.
 func makeOwnFile(_ path: String) throws(CacheFileError) {
-    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw CacheFileError("\(path): \(String(cString: strerror(errno)))") }
+    let descriptor = try openOwnFile(path, isCache: true)
     _ = close(descriptor)
 }
 
-func removeFile(_ path: String) {
-    _ = unlink(path)
+/// Opens a file of this user, and makes it if there is none. Only its owner may read it then. `isCache`: a file that is
+/// neither empty nor a cache is refused, and not changed.
+private func openOwnFile(_ path: String, isCache: Bool = false) throws(CacheFileError) -> Int32 {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw CacheFileError("\(path): \(String(cString: strerror(errno)))") }
+    do throws(CacheFileError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw CacheFileError("\(path): \(String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw CacheFileError("\(path) is no file") }
+        guard status.st_uid == geteuid() else { throw CacheFileError("\(path) belongs to another user") }
+        if isCache, status.st_size > 0, !hasApplicationID(descriptor) { throw CacheFileError("\(path) is no cache") }
+        guard fchmod(descriptor, 0o600) == 0 else {
+            throw CacheFileError("\(path): \(String(cString: strerror(errno)))")
+        }
+    } catch {
+        _ = close(descriptor)
+        throw error
+    }
+    return descriptor
+}
+
+/// Whether the header of SQLite has the application id of a cache.
+private func hasApplicationID(_ descriptor: Int32) -> Bool {
+    var bytes: [UInt8] = [0, 0, 0, 0]
+    guard pread(descriptor, &bytes, bytes.count, 68) == bytes.count else { return false }
+    return bytes.reduce(0) { $0 << 8 | Int($1) } == CacheStorage.applicationID
+}
+
+func removeFile(_ path: String) throws(CacheFileError) {
+    guard unlink(path) == 0 || errno == ENOENT else {
+        throw CacheFileError("\(path): \(String(cString: strerror(errno)))")
+    }
 }

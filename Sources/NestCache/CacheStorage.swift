@@ -20,18 +20,19 @@ struct CacheStorage: Sendable {
         var faults: [String] = []
     }
 
-    // "nest" in ASCII.
-    private static let applicationID = 0x6e65_7374
-    private static let version = 1
+    /// "nest" in ASCII.
+    static let applicationID = 0x6e65_7374
+    private static let version = 2
     private static let busySeconds = 2.0
 
     private static let tables = """
         CREATE TABLE model (
-            id INTEGER PRIMARY KEY CHECK (id = 1), hash INTEGER NOT NULL, bytes BLOB NOT NULL, checksum INTEGER NOT NULL
+            id INTEGER PRIMARY KEY CHECK (id = 1), identity INTEGER NOT NULL, hash INTEGER NOT NULL, bytes BLOB NOT NULL,
+            checksum INTEGER NOT NULL
         ) STRICT;
         CREATE TABLE view (
-            id INTEGER PRIMARY KEY, request BLOB NOT NULL UNIQUE, modelHash INTEGER NOT NULL, historyID BLOB NOT NULL,
-            revision INTEGER NOT NULL, digest INTEGER NOT NULL, recording INTEGER NOT NULL, sequence INTEGER NOT NULL,
+            id INTEGER PRIMARY KEY, request BLOB NOT NULL UNIQUE, identity INTEGER NOT NULL,
+            modelHash INTEGER NOT NULL, historyID BLOB NOT NULL, revision INTEGER NOT NULL, digest INTEGER NOT NULL, recording INTEGER NOT NULL, sequence INTEGER NOT NULL,
             pieces INTEGER NOT NULL, snapshotBytes INTEGER NOT NULL, bytes INTEGER NOT NULL, shown INTEGER NOT NULL,
             checksum INTEGER NOT NULL
         ) STRICT;
@@ -54,7 +55,8 @@ struct CacheStorage: Sendable {
             return nil
         }
         defer { lock.share() }
-        for suffix in ["", "-wal", "-shm"] { removeFile(path + suffix) }
+        try makeOwnFile(path)
+        for suffix in ["", "-wal", "-shm"] { try removeFile(path + suffix) }
         return CacheStorage(database: try Self.connect(path), lock: lock)
     }
 
@@ -64,6 +66,10 @@ struct CacheStorage: Sendable {
         configuration.busyMode = .timeout(Self.busySeconds)
         configuration.label = "nest.cache"
         configuration.prepareDatabase { database in
+            // Before anything else is written: a file that is not empty always says that it is a cache.
+            if try Int.fetchOne(database, sql: "PRAGMA application_id") == 0 {
+                try database.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+            }
             for pragma in [
                 "trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "secure_delete = ON",
                 "journal_mode = WAL", "synchronous = NORMAL", "journal_size_limit = 4194304",
@@ -78,9 +84,8 @@ struct CacheStorage: Sendable {
             let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
             let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
             let isNew = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") == 0
-            if isNew, application == 0, version == 0 {
+            if isNew, application == Self.applicationID, version == 0 {
                 try database.execute(sql: Self.tables)
-                try database.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
                 try database.execute(sql: "PRAGMA user_version = \(Self.version)")
             } else if application != Self.applicationID || version != Self.version {
                 throw CacheDamage("application \(application), version \(version)")
@@ -115,10 +120,12 @@ struct CacheStorage: Sendable {
 
     func model() throws -> CachedModel? {
         try self.database.read { database in
-            guard let row = try SQLRow.fetchOne(database, sql: "SELECT hash, bytes, checksum FROM model") else {
-                return nil
-            }
-            let model = CachedModel(hash: try row.number("hash"), bytes: try row.bytes("bytes"))
+            guard let row = try SQLRow.fetchOne(database, sql: "SELECT * FROM model") else { return nil }
+            let model = CachedModel(
+                identity: try row.number("identity"),
+                hash: try row.number("hash"),
+                bytes: try row.bytes("bytes")
+            )
             guard try row.number("checksum") == model.checksum else { throw CacheDamage("the model") }
             return model
         }
@@ -147,8 +154,10 @@ struct CacheStorage: Sendable {
             var written = Written()
             if let model = changes.model {
                 try database.execute(
-                    sql: "INSERT OR REPLACE INTO model (id, hash, bytes, checksum) VALUES (1, ?, ?, ?)",
-                    arguments: [model.hash.stored, model.bytes.stored, model.checksum.stored]
+                    sql: "INSERT OR REPLACE INTO model (id, identity, hash, bytes, checksum) VALUES (1, ?, ?, ?, ?)",
+                    arguments: [
+                        model.identity.stored, model.hash.stored, model.bytes.stored, model.checksum.stored,
+                    ]
                 )
             }
             for (request, list) in changes.views {

@@ -34,6 +34,7 @@ struct StoredView {
         }
         let head = CachedView(
             request: try row.bytes("request"),
+            identity: try row.number("identity"),
             modelHash: try row.number("modelHash"),
             historyID: history,
             revision: Revision(try row.number("revision")),
@@ -67,7 +68,7 @@ struct StoredView {
         var writer = ByteWriter()
         writer.write(raw: self.history)
         let numbers = [
-            self.head.modelHash, self.head.revision.rawValue, self.head.digest, self.head.recording,
+            self.head.identity, self.head.modelHash, self.head.revision.rawValue, self.head.digest, self.head.recording,
             UInt64(bitPattern: Int64(self.head.sequence)), UInt64(bitPattern: Int64(self.pieceCount)),
             UInt64(bitPattern: Int64(self.snapshotBytes)), UInt64(bitPattern: Int64(self.byteCount)),
         ]
@@ -81,12 +82,12 @@ struct StoredView {
         try database.execute(
             sql: """
                 INSERT INTO view (
-                    request, modelHash, historyID, revision, digest, recording, sequence, pieces, snapshotBytes, bytes,
-                    shown, checksum
-                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    request, identity, modelHash, historyID, revision, digest, recording, sequence, pieces,
+                    snapshotBytes, bytes, shown, checksum
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                self.head.request.stored, self.head.modelHash.stored, self.history.stored,
+                self.head.request.stored, self.head.identity.stored, self.head.modelHash.stored, self.history.stored,
                 self.head.revision.rawValue.stored, self.head.digest.stored, self.head.recording.stored,
                 self.head.sequence, self.pieceCount, self.snapshotBytes, self.byteCount, self.shown,
                 self.checksum.stored,
@@ -203,7 +204,13 @@ extension [CachedFrame] {
 }
 
 extension CachedModel {
-    var checksum: UInt64 { fnv1a(self.bytes, seed: self.hash) }
+    private var numbers: [UInt8] {
+        var writer = ByteWriter()
+        for number in [self.identity, self.hash] { writer.write(integer: number) }
+        return writer.bytes
+    }
+
+    var checksum: UInt64 { fnv1a(self.bytes, seed: fnv1a(self.numbers)) }
 }
 
 // MARK: Values of SQLite

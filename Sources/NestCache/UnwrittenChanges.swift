@@ -48,7 +48,11 @@ struct UnwrittenChanges: Sendable {
         case .model(let model): self.model = model
         case .remove(let request, _): self.views[request] = [ViewChange()]
         case .replace(let view):
-            guard self.count(view.frames) else { return false }
+            guard self.count(view.frames) else {
+                // What the file has is older than what the program was shown.
+                self.views[view.request] = [ViewChange()]
+                return false
+            }
             self.views[view.request] = [ViewChange(replacement: view)]
             self.note(shown: view.request)
         case .append(let append):
@@ -56,6 +60,15 @@ struct UnwrittenChanges: Sendable {
             self.views[append.request, default: []].add(append)
         }
         return true
+    }
+
+    /// Adds what is left of a batch that could not be written: its model, and the removal of each view, because the
+    /// file may have a state that was to be removed. Later changes win.
+    mutating func restore(_ lost: UnwrittenChanges) {
+        self.model = self.model ?? lost.model
+        for request in lost.views.keys where self.views[request]?.first.map({ $0.append != nil }) ?? true {
+            self.views[request] = [ViewChange()]
+        }
     }
 
     private mutating func count(_ frames: [CachedFrame]) -> Bool {

@@ -1,3 +1,4 @@
+import GRDB
 import NestCache
 import NestClient
 import NestModel
@@ -10,7 +11,7 @@ import Testing
 
     @Test func aViewAndTheModelAreReadAgainAfterTheFileWasClosed() async throws {
         let view = CacheFixtures.view(1, CacheFixtures.state(100))
-        let model = CachedModel(hash: 77, bytes: [1, 2, 3])
+        let model = CachedModel(identity: 3, hash: 77, bytes: [1, 2, 3])
         do {
             let cache = try CacheFixtures.open(self.directory)
             #expect(await cache.view(view.request) == nil)
@@ -163,7 +164,7 @@ import Testing
         do {
             let cache = try CacheFixtures.open(self.directory)
             path = cache.path
-            cache.record([.model(CachedModel(hash: 1, bytes: Array(secret.utf8)))])
+            cache.record([.model(CachedModel(identity: 3, hash: 1, bytes: Array(secret.utf8)))])
             cache.record([.replace(CacheFixtures.view(1, state))])
             await cache.flush()
             cache.record([.replace(CacheFixtures.view(2, state))])
@@ -256,7 +257,7 @@ import Testing
 
     private func written() async throws -> Written {
         let views = (1...3).map { CacheFixtures.view($0, CacheFixtures.state(Int($0) * 40, textBytes: 20)) }
-        let model = CachedModel(hash: 77, bytes: Array(repeating: 5, count: 300))
+        let model = CachedModel(identity: 3, hash: 77, bytes: Array(repeating: 5, count: 300))
         let path: String
         do {
             let cache = try CacheFixtures.open(self.directory, "original")
@@ -290,8 +291,8 @@ import Testing
         let written = try await self.written()
         #expect(written.bytes.count > 16 << 10)
         var random = SeededRandom(seed: 1)
-        // Every byte of the header, and every 61st of the rest.
-        let places = Array(0..<112) + Array(stride(from: 112, to: written.bytes.count, by: 61))
+        // Every byte of the header except the application id, and every 61st of the rest.
+        let places = Array(0..<68) + Array(72..<112) + Array(stride(from: 112, to: written.bytes.count, by: 61))
         for place in places {
             var bytes = written.bytes
             bytes[place] ^= UInt8(1 << random.below(8))
@@ -306,10 +307,102 @@ import Testing
         }
     }
 
-    @Test func aFileOfAnotherKindIsReplaced() async throws {
+    /// A wrong path must not cost a file of another program.
+    @Test func aFileOfAnotherKindIsRefusedAndNotTouched() async throws {
+        let other = "\(self.directory.path)/other.sqlite"
+        do {
+            let database = try DatabaseQueue(path: other)
+            try await database.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+            try database.close()
+        }
+        let files = [
+            try TestFile.bytes(other), Array("a text\n".utf8), Array(repeating: 0, count: 8_192),
+            Array(repeating: UInt8(ascii: "x"), count: 8_192),
+        ]
+        for (number, bytes) in files.enumerated() {
+            let path = "\(self.directory.path)/\(number)"
+            try TestFile.write(bytes, to: path)
+            let mode = TestFile.mode(path)
+            let error = #expect(throws: NestError.self) { try CacheFixtures.open(self.directory, "\(number)") }
+            #expect(error?.code == .invalid && error?.message.contains("is no cache") == true)
+            #expect(try TestFile.bytes(path) == bytes && TestFile.mode(path) == mode)
+            #expect(TestFile.mode(path + "-wal") == nil)
+        }
+    }
+
+    @Test func anExistingFileIsReadableOnlyByItsOwnerAfterwards() async throws {
         let written = try await self.written()
-        try await self.check(Array("this is a text\n".utf8), written, "a text")
-        try await self.check(Array(repeating: 0, count: 8_192), written, "zeros")
+        let path = "\(self.directory.path)/open"
+        try TestFile.write(written.bytes, to: path)
+        try TestFile.setMode(0o644, of: path)
+        let cache = try CacheFixtures.open(self.directory, "open")
+        #expect(TestFile.mode(path) == 0o600)
+        #expect(await cache.model() == written.model)
+    }
+
+    @Test func aLinkIsRefused() async throws {
+        _ = try await self.written()
+        try TestFile.link("\(self.directory.path)/link", to: "\(self.directory.path)/original")
+        #expect(throws: NestError.self) { try CacheFixtures.open(self.directory, "link") }
+        #expect(throws: NestError.self) { try CacheFixtures.open(self.directory, "") }
+    }
+
+    @Test func clearDoesNotReportSuccessWhileTheFileStays() async throws {
+        _ = try await self.written()
+        let first = try CacheFixtures.open(self.directory, "original")
+        try TestFile.write(self.garbage, to: first.path)
+        let second = try CacheFixtures.open(self.directory, "original")
+        await #expect(throws: NestError.self) { try await second.clear() }
+        #expect(try TestFile.bytes(first.path) == self.garbage)
+        await first.close()
+        await #expect(throws: NestError.self) { try await first.clear() }
+    }
+
+    // MARK: A file that cannot be written for a while
+
+    @Test func aRemovalThatCouldNotBeWrittenIsWrittenLater() async throws {
+        let state = CacheFixtures.state(3)
+        let cache = try CacheFixtures.open(self.directory)
+        let views = (1...3).map { CacheFixtures.view($0, state) }
+        cache.record(views.map { .replace($0) })
+        await cache.flush()
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let blocker = try DatabaseQueue(path: cache.path, configuration: configuration)
+        try await blocker.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        var changed = state
+        let change = CacheFixtures.rename(2, &changed, to: "new", sequence: views[1].sequence)
+        cache.record([.remove(request: views[0].request, reason: "test"), .append(change)])
+        await cache.flush()
+        // The file still has it.
+        #expect(await cache.view(views[0].request) == nil)
+        let next = CacheFixtures.rename(2, &changed, to: "newer", sequence: views[1].sequence + 1)
+        let newest = CacheFixtures.view(3, state, recording: 2)
+        cache.record([.append(next), .replace(newest)])
+        try await blocker.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        await cache.flush()
+        let reader = try CacheFixtures.open(self.directory)
+        #expect(await reader.view(views[0].request) == nil)
+        #expect(await reader.view(views[1].request) == nil)
+        #expect(await reader.view(views[2].request) == newest)
+    }
+
+    @Test func aStateThatFindsNoRoomRemovesTheOlderOne() async throws {
+        let cache = try CacheFixtures.open(self.directory)
+        cache.record([.replace(CacheFixtures.view(1, CacheFixtures.state(1)))])
+        await cache.flush()
+        let large = CacheFixtures.state(300, textBytes: 60_000)
+        let size = CacheFixtures.view(2, large).byteCount
+        for _ in 0...Limits.cacheUnwrittenBytesMax / size { cache.record([.replace(CacheFixtures.view(2, large))]) }
+        cache.record([.replace(CacheFixtures.view(1, large))])
+        #expect(try await CacheFixtures.state(1, in: cache) == nil)
+    }
+
+    /// Bytes that are no database, with the application id of a cache.
+    private var garbage: [UInt8] {
+        var bytes = Array(repeating: 7 as UInt8, count: 4_096)
+        bytes.replaceSubrange(68..<72, with: Array("nest".utf8))
+        return bytes
     }
 
     /// A damaged file that another cache has open is left alone: this cache keeps nothing.
@@ -317,7 +410,7 @@ import Testing
         let written = try await self.written()
         let view = written.views[0]
         let first = try CacheFixtures.open(self.directory, "original")
-        let garbage = Array(repeating: 7 as UInt8, count: 4_096)
+        let garbage = self.garbage
         try TestFile.write(garbage, to: first.path)
         let second = try CacheFixtures.open(self.directory, "original")
         second.record([.replace(view)])

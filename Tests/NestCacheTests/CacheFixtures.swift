@@ -31,6 +31,7 @@ enum CacheFixtures {
         let frames = CachedView.frames(of: state, digest: state.digest)
         return CachedView(
             request: Self.request(number).cacheKey,
+            identity: 3,
             modelHash: 77,
             historyID: Identifier128(high: 1, low: 2),
             revision: state.revision,

@@ -108,6 +108,7 @@ struct CacheCommand: AsyncParsableCommand {
         let frames = CachedView.frames(of: state, digest: state.digest)
         return CachedView(
             request: self.request.cacheKey,
+            identity: 1,
             modelHash: 1,
             historyID: Identifier128(high: 1, low: 1),
             revision: state.revision,

@@ -21,10 +21,13 @@ public protocol ResultsCache: Sendable {
 
 /// A model in the byte form of MODEL, with its hash.
 public struct CachedModel: Hashable, Sendable {
+    /// Of the client that has read it: see `CachedView.identity`.
+    public var identity: UInt64
     public var hash: UInt64
     public var bytes: [UInt8]
 
-    public init(hash: UInt64, bytes: [UInt8]) {
+    public init(identity: UInt64, hash: UInt64, bytes: [UInt8]) {
+        self.identity = identity
         self.hash = hash
         self.bytes = bytes
     }
@@ -45,6 +48,9 @@ public struct CachedFrame: Hashable, Sendable {
 public struct CachedView: Hashable, Sendable {
     /// The canonical request, in its byte form. It identifies the view.
     public var request: [UInt8]
+    /// A hash of the token and of the name of the store that the client was configured with. A client with another one
+    /// does not use the state.
+    public var identity: UInt64
     /// The hash of the model that the request was made for.
     public var modelHash: UInt64
     public var historyID: Identifier128
@@ -61,6 +67,7 @@ public struct CachedView: Hashable, Sendable {
 
     public init(
         request: [UInt8],
+        identity: UInt64,
         modelHash: UInt64,
         historyID: Identifier128,
         revision: Revision,
@@ -70,6 +77,7 @@ public struct CachedView: Hashable, Sendable {
         frames: [CachedFrame]
     ) {
         self.request = request
+        self.identity = identity
         self.modelHash = modelHash
         self.historyID = historyID
         self.revision = revision

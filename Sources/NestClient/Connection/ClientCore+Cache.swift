@@ -13,6 +13,10 @@ extension ClientCore {
         }
         let key = request.cacheKey
         guard let view = await cache.view(key) else { return nil }
+        guard view.identity == self.cacheIdentity else {
+            cache.record([.remove(request: key, reason: "the cached state is of another token or store")])
+            return nil
+        }
         do throws(CacheFault) {
             return try view.load(as: request)
         } catch {
@@ -23,7 +27,9 @@ extension ClientCore {
 
     /// The model of an earlier run, if there was no connection yet.
     func cachedModel() async -> KnownModel? {
-        guard self.machine.welcome == nil, let cached = await self.configuration.cache?.model() else { return nil }
+        guard self.machine.welcome == nil, let cached = await self.configuration.cache?.model(),
+            cached.identity == self.cacheIdentity
+        else { return nil }
         let message = try? ByteReader.read(cached.bytes) { reader throws(DecodingFailure) in
             try ModelMessage(from: &reader)
         }

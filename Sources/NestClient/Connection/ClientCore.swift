@@ -13,6 +13,7 @@ actor ClientCore {
     nonisolated let eventLoop: any EventLoop
     nonisolated let unownedExecutor: UnownedSerialExecutor
     nonisolated let configuration: ClientConfiguration
+    nonisolated let cacheIdentity: UInt64
 
     var machine: ClientStateMachine
     private var channel: (any Channel)?
@@ -25,6 +26,8 @@ actor ClientCore {
     private var isReading = true
     private var keepAliveTask: RepeatedTask?
     private var handshakeTimer: Scheduled<Void>?
+    /// Ends the pause before the next attempt.
+    private var reopening: Scheduled<Void>?
     private var connectWaiters: [RequestToken: ConnectWaiter] = [:]
     private var replies: [RequestToken: PendingReply] = [:]
     private var streams: [RequestToken: TransferStream] = [:]
@@ -57,7 +60,7 @@ actor ClientCore {
         if !configuration.usesCompression { features.subtract([.compression, .compressedFrames]) }
         if configuration.followsAuthors { features.insert(.authors) }
         features.insert(.optimisticWrites)
-        self.machine = ClientStateMachine(
+        let machine = ClientStateMachine(
             hello: Hello(
                 clientName: configuration.clientName,
                 features: features,
@@ -72,6 +75,8 @@ actor ClientCore {
             followsLeader: configuration.followsLeader,
             usesCache: configuration.cache != nil
         )
+        self.cacheIdentity = machine.cacheIdentity
+        self.machine = machine
     }
 
     /// The address of the current or next connection.
@@ -297,7 +302,8 @@ actor ClientCore {
             case .openChannel: self.openChannel()
             case .greeted: self.limitHandshake(to: self.configuration.requestTimeout)
             case .openChannelAfter(let milliseconds):
-                _ = self.schedule(after: .milliseconds(Int64(milliseconds))) { core in
+                self.reopening?.cancel()
+                self.reopening = self.schedule(after: .milliseconds(Int64(milliseconds))) { core in
                     core.perform(core.machine.backoffEnded())
                 }
             case .retryAfter(let milliseconds):
@@ -404,6 +410,9 @@ actor ClientCore {
     }
 
     private func openChannel() {
+        // A caller may have ended the pause: its timer would begin attempts of its own.
+        self.reopening?.cancel()
+        self.reopening = nil
         let number = self.channelNumber
         self.limitHandshake(to: self.configuration.connectTimeout)
         let tls: (@Sendable (any Channel) throws -> Void)?

@@ -165,17 +165,16 @@ public final class FetchedResultsController {
     private func note(_ change: FetchedResultsChange, _ results: ResultsSubscription) {
         switch change {
         case .diff, .progress, .position, .totals:
-            if self.state == .cached, results.isCurrent { self.enter(.live) }
+            if self.state == .cached, !results.queue.isFromCache { self.enter(.live) }
         case .paused: self.enter(.paused)
         case .snapshot(let reason):
             self.results = results
             self.pathIndex = nil
             self.delegate?.controllerDidReplaceContent(self, reason: reason)
-            self.enter(results.isCurrent ? .live : .cached)
+            self.enter(results.queue.isFromCache ? .cached : .live)
         case .reset(let reset): self.enter(.reloading(reset))
         case .disconnected(let reason): self.enter(.disconnected(reason: reason))
-        case .resumed:
-            if self.state != .cached || results.isCurrent { self.enter(.live) }
+        case .resumed: self.enter(results.queue.isFromCache ? .cached : .live)
         }
     }
 

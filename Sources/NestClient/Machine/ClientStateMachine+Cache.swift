@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
 import NestProtocol
+import NestSecrets
 
 /// Subscriptions that begin with a state from the cache, and what the cache gets of all others.
 ///
@@ -8,6 +9,19 @@ import NestProtocol
 ///        │  └──another history or model──▶ the state is dropped: as without a cache
 ///        └──no server can be reached──▶ the state stays, and the client goes on to try
 extension ClientStateMachine {
+    /// See `CachedView.identity`. The token decides what its client may see.
+    static func cacheIdentity(token: AccessToken?, store: String?) -> UInt64 {
+        var writer = ByteWriter()
+        writer.write(byte: token == nil ? 0 : 1)
+        if let hash = token?.secret.sha256 {
+            writer.write(identifier: hash.high)
+            writer.write(identifier: hash.low)
+        }
+        writer.write(byte: store == nil ? 0 : 1)
+        writer.write(raw: Array((store ?? "").utf8))
+        return fnv1a(writer.bytes)
+    }
+
     /// Uses the model of an earlier run until the first connection. Requests are made for it.
     package mutating func begin(with model: KnownModel) -> Bool {
         guard self.welcome == nil, self.readModel == nil, self.knownModelHash == nil else { return false }
@@ -39,31 +53,43 @@ extension ClientStateMachine {
         // The position of a window may be known at a later revision, and the rows are those of that one too.
         if cached.state.window != nil { arriving.state.revision = max(cached.state.revision, cached.positionRevision) }
         arriving.isCurrent = false
+        arriving.isFromCache = true
         return [.deliver(.held(arriving), to: subscribers, byteCount: cached.byteCount)]
     }
 
     /// Returns why the store of the current or last connection cannot continue a recording, or `nil`.
     private func fault(of recording: CacheRecording) -> (message: String, isOtherHistory: Bool)? {
-        if let welcome = self.welcome, welcome.historyID != recording.historyID {
-            return ("the cached state is of another history of the store", true)
-        }
+        if let welcome = self.welcome, welcome.historyID != recording.historyID { return Self.otherHistory }
         if let hash = self.welcome?.modelHash ?? self.knownModelHash, hash != recording.modelHash {
             return ("the cached state is of another model", false)
         }
         return nil
     }
 
+    private static let otherHistory = (
+        message: "the cached state is of another history of the store", isOtherHistory: true
+    )
+
+    /// Returns why the store cannot continue the state of a subscription, or `nil`. A cached state whose request has
+    /// changed since has no recording.
+    private func cacheFault(of subscription: Subscription) -> (message: String, isOtherHistory: Bool)? {
+        if let recording = subscription.recording { return self.fault(of: recording) }
+        guard subscription.isFromCache, let head = subscription.head, let welcome = self.welcome,
+            head.historyID != welcome.historyID
+        else { return nil }
+        return Self.otherHistory
+    }
+
     /// Drops the cached states that the store of a new connection cannot continue.
     mutating func checkRecordings() -> [ClientAction] {
         var actions: [ClientAction] = []
         for id in self.subscriptions.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            guard let subscription = self.subscriptions[id], let recording = subscription.recording else { continue }
-            guard let fault = self.fault(of: recording) else {
+            guard let subscription = self.subscriptions[id] else { continue }
+            guard let fault = self.cacheFault(of: subscription) else {
                 if subscription.isFromCache, let head = subscription.head { self.note(head.revision) }
                 continue
             }
-            self.subscriptions[id]?.recording = nil
-            actions.append(.cache(.remove(request: recording.request, reason: fault.message)))
+            actions += self.forgetRecording(id, fault.message)
             // To a state that the server has confirmed, it says itself why it cannot continue it.
             guard subscription.isFromCache else { continue }
             self.subscriptions[id]?.forgetCached()
@@ -148,6 +174,7 @@ extension ClientStateMachine {
         self.subscriptions[id]?.recording = recording
         let view = CachedView(
             request: recording.request,
+            identity: self.cacheIdentity,
             modelHash: recording.modelHash,
             historyID: recording.historyID,
             revision: recording.revision,
@@ -161,12 +188,14 @@ extension ClientStateMachine {
 
     /// Records frames that have led to the subscription's head.
     mutating func record(_ id: SubscriptionID, _ frames: [CachedFrame], digest: UInt64? = nil) -> [ClientAction] {
-        guard let head = self.subscriptions[id]?.head, var recording = self.subscriptions[id]?.recording,
-            !frames.isEmpty || recording.revision < head.revision
+        guard let subscription = self.subscriptions[id], let head = subscription.head,
+            var recording = subscription.recording
         else { return [] }
         let base = recording.revision
+        let reached = subscription.awaitsTotals ? base : head.revision
+        guard !frames.isEmpty || base < reached else { return [] }
         recording.digest = digest ?? recording.digest
-        recording.revision = head.revision
+        recording.revision = reached
         let append = CacheAppend(
             request: recording.request,
             recording: recording.number,

@@ -63,7 +63,8 @@ extension ClientStateMachine {
     /// Lets the cache keep the model.
     func keep(_ model: KnownModel) -> [ClientAction] {
         guard self.usesCache else { return [] }
-        return [.cache(.model(CachedModel(hash: model.hash, bytes: ModelMessage(model.model).body)))]
+        let bytes = ModelMessage(model.model).body
+        return [.cache(.model(CachedModel(identity: self.cacheIdentity, hash: model.hash, bytes: bytes)))]
     }
 
     /// Continues with a model that extends the old one. Transfers fail, because their rows have other properties.

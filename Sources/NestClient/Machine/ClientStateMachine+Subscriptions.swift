@@ -122,6 +122,7 @@ extension ClientStateMachine {
         let adopted = self.adopt(id)
         self.subscriptions[id]?.confirmed()
         self.subscriptions[id]?.phase = .live(view: view)
+        self.subscriptions[id]?.awaitsTotals = false
         self.subscriptions[id]?.projection = subscribed.projection
         self.subscriptionOfView[view] = id
         switch subscribed.first {
@@ -142,6 +143,7 @@ extension ClientStateMachine {
                 return self.dropped(id, view: view, "'current' for a subscription without a state")
             }
             self.subscriptions[id]?.head?.revision = revision
+            self.subscriptions[id]?.awaitsTotals = !subscription.request.totals.isEmpty
             return [.deliver(.resumed(revision), to: subscription.subscribers, byteCount: 0)] + self.record(id, [])
                 + self.settle(id)
         case .alreadySubscribed:
@@ -234,6 +236,7 @@ extension ClientStateMachine {
         switch self.subscriptions[id]?.take(diff) ?? .notYet {
         case .apply(var diff):
             diff.totals = totals
+            self.subscriptions[id]?.awaitsTotals = false
             diff.ownRevisions = self.ownRevisions(after: diff.from, through: diff.to)
             diff.authors = self.authors.filter { $0.revision > diff.from && $0.revision <= diff.to }
             let element = SubscriptionElement.diff(diff, of: isAnswer ? subscription.request : nil)
@@ -265,6 +268,7 @@ extension ClientStateMachine {
             totals: subscription.nextTotals
         )
         self.beginRecording(id, body, totals: subscription.nextTotals)
+        self.subscriptions[id]?.awaitsTotals = false
         self.subscriptions[id]?.nextTotals = nil
         self.subscriptions[id]?.awaitsDifference = false
         var actions: [ClientAction] = []
@@ -338,6 +342,7 @@ extension ClientStateMachine {
         }
         guard let head = subscription.head, head.revision <= message.totals.revision else { return [] }
         self.subscriptions[id]?.head?.revision = message.totals.revision
+        self.subscriptions[id]?.awaitsTotals = false
         let bytes = frame.body.readableBytes
         return [.deliver(.totals(message.totals), to: subscription.subscribers, byteCount: bytes)]
             + (subscription.recording == nil ? [] : self.record(id, [CachedFrame(message)]))

@@ -35,6 +35,8 @@ package struct ClientStateMachine: Sendable {
     let followsLeader: Bool
     /// Whether states of subscriptions are kept in a cache.
     let usesCache: Bool
+    /// See `CachedView.identity`.
+    let cacheIdentity: UInt64
     package internal(set) var route: Route
     /// The name of the store that the servers must have; `nil`: any.
     let store: String?
@@ -113,6 +115,7 @@ package struct ClientStateMachine: Sendable {
         self.store = store
         self.followsLeader = followsLeader
         self.usesCache = usesCache
+        self.cacheIdentity = Self.cacheIdentity(token: hello.token, store: store)
         self.backoff = backoff
     }
 

@@ -52,6 +52,8 @@ package struct Subscription: Sendable {
     var recording: CacheRecording?
     /// The frames of the snapshot that is arriving, for the cache.
     var snapshotFrames: [CachedFrame] = []
+    /// Whether the totals of the state are older than its head: the server has confirmed its rows, and totals follow.
+    var awaitsTotals = false
     /// The totals of the next diff or snapshot.
     var nextTotals: TotalsUpdate?
     /// The change that is under way.

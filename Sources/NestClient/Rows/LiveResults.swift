@@ -55,8 +55,6 @@ public import Observation
     @ObservationIgnored private var subscription: RowsSubscription<Element>?
     /// Whether the rows of the subscription have not arrived, or others will replace them.
     @ObservationIgnored private var awaitsSnapshot = true
-    /// Whether the rows are from a cache, and the server has not confirmed them.
-    @ObservationIgnored private var showsCachedRows = false
 
     /// `request` is called at each `run`, and again when the server has another model: look the entity up in it.
     public init(_ client: NestClient, as type: Element.Type, request: @escaping Request) {
@@ -122,13 +120,10 @@ public import Observation
 
     private func show(_ change: RowsChange<Element>) {
         switch change.change {
-        case .snapshot:
-            self.awaitsSnapshot = false
-            self.showsCachedRows = !change.isCurrent
+        case .snapshot: self.awaitsSnapshot = false
         case .reset: self.awaitsSnapshot = true
         default: break
         }
-        if change.isCurrent { self.showsCachedRows = false }
         switch change.change {
         case .snapshot, .diff, .position, .totals: self.rows = change.rows
         case .progress, .reset, .disconnected, .paused, .resumed: break
@@ -136,7 +131,7 @@ public import Observation
         if case .disconnected(let reason) = change.change {
             self.enter(.disconnected(reason: reason))
         } else {
-            self.enter(self.awaitsSnapshot ? .loading : self.showsCachedRows ? .cached : .live)
+            self.enter(self.awaitsSnapshot ? .loading : change.isFromCache ? .cached : .live)
         }
         self.onChange?(change)
     }

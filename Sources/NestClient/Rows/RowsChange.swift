@@ -11,17 +11,21 @@ public struct RowsChange<Element: RowDecodable>: Sendable {
     /// Whether the rows are what the server has: see `ResultsSubscription.isCurrent`. `false` for the rows of the last
     /// run, from a cache.
     public let isCurrent: Bool
+    /// Whether the rows are from a cache, and no server has confirmed them.
+    let isFromCache: Bool
 
     init(
         _ change: FetchedResultsChange,
         _ rows: FetchedRows<Element>,
         _ events: [RowsEvent<Element>],
-        isCurrent: Bool
+        isCurrent: Bool,
+        isFromCache: Bool
     ) {
         self.change = change
         self.rows = rows
         self.events = events
         self.isCurrent = isCurrent
+        self.isFromCache = isFromCache
     }
 
     /// Whether rows may have come, gone, moved or changed.

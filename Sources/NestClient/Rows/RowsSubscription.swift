@@ -70,7 +70,7 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
             while true {
                 let events = try await self.queue.upcoming()
                 guard let change = self.queue.advance() else { continue }
-                let (state, isCurrent) = (self.queue.state, self.queue.isCurrent)
+                let (state, isCurrent, isFromCache) = (self.queue.state, self.queue.isCurrent, self.queue.isFromCache)
                 let old = self.isInStep ? self.values : nil
                 let isSeen = !self.hasFailed
                 self.hasFailed = true
@@ -78,14 +78,14 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
                 let rows = FetchedRows(state, self.values.sections)
                 guard case .diff = change, isSeen else {
                     self.hasFailed = false
-                    return RowsChange(change, rows, [], isCurrent: isCurrent)
+                    return RowsChange(change, rows, [], isCurrent: isCurrent, isFromCache: isFromCache)
                 }
                 let make = self.make
                 let made = try events.compactMap { event in
                     try RowsEvent(event, rows) { row, path in try old?[path] ?? make(row) }
                 }
                 self.hasFailed = false
-                return RowsChange(change, rows, made, isCurrent: isCurrent)
+                return RowsChange(change, rows, made, isCurrent: isCurrent, isFromCache: isFromCache)
             }
         }
 

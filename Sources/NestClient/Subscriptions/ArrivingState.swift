@@ -13,6 +13,8 @@ package struct ArrivingState: Equatable, Sendable {
     var positionRevision: Revision
     /// Whether a server has confirmed it, on the connection of that time.
     var isCurrent = true
+    /// Whether it is from the cache, and no server has confirmed it.
+    var isFromCache = false
     /// The number of later elements that change its request, if it was taken from another subscriber: before them, it
     /// is of a request that this subscriber never had.
     var requestChanges = 0
@@ -55,6 +57,7 @@ package struct ArrivingState: Equatable, Sendable {
 
     mutating func apply(_ element: SubscriptionElement) throws(DiffMismatch) {
         self.isCurrent = element.isCurrent(after: self.isCurrent)
+        if self.isCurrent { self.isFromCache = false }
         switch element {
         case .diff(let diff, let request):
             guard !diff.isIncluded(in: self.state, request, position: self.positionRevision) else { return }

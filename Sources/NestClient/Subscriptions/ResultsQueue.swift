@@ -19,6 +19,8 @@ final class ResultsQueue: Sendable {
         var hasSnapshot = false
         /// Whether the visible state is what the server has, as far as the elements that were taken say.
         var isCurrent = false
+        /// Whether the visible state is from the cache, and no server has confirmed it.
+        var isFromCache = false
         /// A received state that is older than the visible one. It is shown when it has caught up.
         var arriving: ArrivingState?
         /// Whether the visible state belongs to a history that the store no longer has. Revisions then start anew.
@@ -48,6 +50,7 @@ final class ResultsQueue: Sendable {
                 positionRevision: self.positionRevision
             )
             newest.isCurrent = self.isCurrent
+            newest.isFromCache = self.isFromCache
             return newest
         }
 
@@ -109,6 +112,7 @@ final class ResultsQueue: Sendable {
     var request: ObjectFetchRequest { self.contents.withLockedValue { $0.request } }
     var digest: UInt64 { self.contents.withLockedValue { $0.digest } }
     var isCurrent: Bool { self.contents.withLockedValue { $0.isCurrent } }
+    var isFromCache: Bool { self.contents.withLockedValue { $0.isFromCache } }
     /// Whether the last change was a diff that answers a request of this client.
     var isAnswer: Bool { self.contents.withLockedValue { $0.isAnswer } }
     var arrivedRevision: Revision? { self.contents.withLockedValue { $0.arrivedRevision } }
@@ -322,11 +326,13 @@ final class ResultsQueue: Sendable {
             return self.show(arriving, &contents)
         }
         // A received state decides about it when it is shown.
+        let wasCurrent = contents.isCurrent
         switch element {
         case .snapshot, .held: break
         default:
             let isCurrent = element.isCurrent(after: contents.isCurrent)
             contents.isCurrent = isCurrent && !contents.needsSnapshot
+            if contents.isCurrent { contents.isFromCache = false }
         }
         switch element {
         case .snapshot(let snapshot, let reason, let digest, let request):
@@ -338,9 +344,11 @@ final class ResultsQueue: Sendable {
             contents.needsSnapshot = false
             return self.show(state, &contents)
         case .diff(let diff, let request):
-            guard !contents.needsSnapshot,
-                !diff.isIncluded(in: contents.state, request, position: contents.positionRevision)
-            else { return .again }
+            guard !contents.needsSnapshot else { return .again }
+            guard !diff.isIncluded(in: contents.state, request, position: contents.positionRevision) else {
+                // It may be the difference that makes the state current: views must learn of it.
+                return wasCurrent ? .again : .change(.progress(contents.state.revision))
+            }
             do throws(DiffMismatch) {
                 try contents.state.apply(diff.fitted(to: contents.state, of: request))
             } catch {
@@ -408,6 +416,7 @@ final class ResultsQueue: Sendable {
         contents.hasSnapshot = true
         contents.isOtherHistory = false
         contents.isCurrent = arriving.isCurrent
+        contents.isFromCache = arriving.isFromCache
         return self.verified(.snapshot(arriving.reason), &contents)
     }
 

@@ -16,6 +16,7 @@ import Testing
         let frames = frames ?? CachedView.frames(of: state, digest: state.digest)
         return CachedView(
             request: request.cacheKey,
+            identity: 1,
             modelHash: 1,
             historyID: Identifier128(high: 0, low: 1),
             revision: state.revision,

@@ -220,6 +220,45 @@ import Testing
         #expect(other.state == donor.state)
     }
 
+    /// `isFromCache` ends with the first element that makes the state current. If that is a difference that the state
+    /// already contains, it is shown as progress.
+    @Test func aStateFromTheCacheStaysOneUntilItIsConfirmed() async throws {
+        let (queue, joined) = (Self.queue(), Self.queue())
+        var state = Fixtures.state(4, [Fixtures.row(2, "a")])
+        let position = WindowPosition(total: 1, sectionTotal: 1, start: WindowStart())
+        state.window = position
+        var cached = ArrivingState(state, digest: state.digest, request: Fixtures.request)
+        (cached.isCurrent, cached.isFromCache) = (false, true)
+        _ = queue.append(.held(cached), byteCount: 0)
+        #expect(try await queue.next() == .snapshot(.first))
+        _ = queue.append(.disconnected(reason: "gone"), byteCount: 0)
+        #expect(try await queue.next() == .disconnected(reason: "gone"))
+        _ = queue.append(.resumed(Revision(3), awaitsDifference: true), byteCount: 0)
+        #expect(try await queue.next() == .resumed(Revision(4)))
+        _ = joined.seed(from: queue)
+        #expect(try await joined.next() == .snapshot(.first))
+        #expect(queue.isFromCache && joined.isFromCache)
+        var diff = ResultsDiff(from: Revision(3), to: Revision(4), total: 1, digest: state.digest)
+        diff.window = position
+        for queue in [queue, joined] {
+            _ = queue.append(.diff(diff), byteCount: 10)
+            #expect(try await queue.next() == .progress(Revision(4)))
+            #expect(queue.isCurrent && !queue.isFromCache)
+        }
+    }
+
+    /// Without a cache, a state that is not current is not one from a cache.
+    @Test func aStateOfALostConnectionIsNotFromTheCache() async throws {
+        let (donor, other) = (Self.queue(), Self.queue())
+        let state = Fixtures.state(4, [Fixtures.row(2, "a")])
+        _ = donor.append(.snapshot(state, .first, digest: state.digest), byteCount: 10)
+        _ = donor.append(.disconnected(reason: "gone"), byteCount: 0)
+        while donor.advance() != nil {}
+        _ = other.seed(from: donor)
+        #expect(try await other.next() == .snapshot(.first))
+        #expect(!other.isCurrent && !other.isFromCache && !donor.isFromCache)
+    }
+
     /// A donor whose state is wrong is about to get a snapshot.
     @Test func aStateThatDoesNotFitIsNotPassedOn() async throws {
         let donor = Self.queue(verifiesDigest: true)
