@@ -37,8 +37,9 @@ public final class OptimisticClient: Sendable {
     /// the objects that it inserts. Returns before anything is sent.
     ///
     /// An object that `findOrCreate` inserts is shown only when the server has it, and the context does not learn its
-    /// id. Throws `connectionLost` if the stock of reserved ids is used up and there is no connection to reserve more,
-    /// `limitExceeded` if `Limits.clientRequestsWaitingMax` writes are pending.
+    /// id. Throws `connectionLost`, and the context keeps its changes, if the stock of reserved ids is used up: the
+    /// client reserves more as soon as it has a connection. While `Limits.clientRequestsWaitingMax` writes are pending,
+    /// the write is refused with `limitExceeded`.
     @discardableResult
     public func save(_ context: ObjectContext, name: String? = nil) throws(NestError) -> PendingWrite {
         try self.write(try context.takeTransaction(named: name) { (count) throws(NestError) in try self.ids(count) })
