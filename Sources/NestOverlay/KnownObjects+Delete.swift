@@ -110,7 +110,7 @@ extension KnownObjects {
             isGrowing = false
             for id in self.all where !safe.contains(id) {
                 guard let entity = self.entity(of: id) else { continue }
-                if reach.hasPairs(to: entity.number) { isGrowing = self.mayBeGone(id) || isGrowing }
+                if reach.isUnseen(to: entity.number) { isGrowing = self.mayBeGone(id) || isGrowing }
                 for relationship in entity.relationships where !relationship.isToMany {
                     guard reach.mayReach(relationship.destination), self.mayLose(id, relationship, safe) else {
                         continue
@@ -183,10 +183,10 @@ struct DeleteReach {
 
     func mayReach(_ entity: EntityNumber) -> Bool { self.entities.contains { self.model.areRelated($0, entity) } }
 
-    /// Whether it reaches objects by many-to-many relationships that cascade.
-    func hasPairs(to entity: EntityNumber) -> Bool {
+    /// Whether it reaches objects by relationships that cascade and that no to-one value of these objects shows.
+    func isUnseen(to entity: EntityNumber) -> Bool {
         self.relationships.contains { relationship in
-            relationship.isToMany && self.model.inverse(of: relationship)?.isToMany == true
+            self.model.inverse(of: relationship)?.isToMany == true
                 && self.model.areRelated(relationship.destination, entity)
         }
     }

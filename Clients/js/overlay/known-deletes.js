@@ -130,7 +130,7 @@ function doubt(known, reach, safe) {
     for (const id of known.all) {
       const entity = safe.has(id) ? undefined : known.entity(id);
       if (!entity) continue;
-      if (reach.hasPairs(entity.number)) isGrowing = mayBeGone(known, id) || isGrowing;
+      if (reach.isUnseen(entity.number)) isGrowing = mayBeGone(known, id) || isGrowing;
       for (const relationship of schema.relationshipsOf(entity)) {
         if (relationship.isToMany || !reach.mayReach(relationship.destination)) continue;
         if (!mayLose(known, id, relationship, safe)) continue;
@@ -218,9 +218,9 @@ class DeleteReach {
     return false;
   }
 
-  /** Whether it reaches objects by many-to-many relationships that cascade. @param {number} entity */
-  hasPairs(entity) {
-    return [...this.relationships].some((one) => one.isToMany && this.schema.inverse(one)?.isToMany
+  /** Whether a cascade reaches objects of which no to-one value shows it. @param {number} entity */
+  isUnseen(entity) {
+    return [...this.relationships].some((one) => this.schema.inverse(one)?.isToMany
       && this.schema.areRelated(one.destination, entity));
   }
 
