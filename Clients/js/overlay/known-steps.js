@@ -244,7 +244,7 @@ function assign(known, id, relationship, target, place) {
     if (!known.place(id, { object: target, relationship: inverse.number }, inverse, place)) throw new Refusal();
     return;
   }
-  // One to one: whoever had either object loses it. An object may have itself.
+  // One to one: an object that had either of them loses it. An object may have itself.
   for (const other of known.all) {
     if (other !== target && known.refers(inverse.number, other, id) && known.isOf(other, destination)) {
       known.set(inverse.number, other, null);

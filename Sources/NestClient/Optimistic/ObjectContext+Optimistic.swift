@@ -1,5 +1,6 @@
 import NestModel
 
+/// How the changes of a context become a write of the optimistic client.
 extension ObjectContext {
     /// Returns the changes as a transaction, and empties the context, which then knows the ids of its inserts. If it
     /// throws, the context keeps its changes. `ids`: returns so many ids for new objects.

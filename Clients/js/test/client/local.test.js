@@ -593,7 +593,7 @@ scripted('what a parked write became is not known: its undo waits for it', async
   assert.deepEqual([again.state, page.local.pending.length], ['queued', 2]);
 });
 
-scripted('an undo of an unsent write is told to who looks at pending', async (page) => {
+scripted('a program that follows the pending writes learns of an undo of an unsent one', async (page) => {
   await page.open(VIEW, [[2, 'a']]);
   page.events.closed(null);
   page.rename('b');
