@@ -42,8 +42,14 @@ extension KnownObjects {
                 return [target]
             case .null?: return []
             default:
-                reach.add(relationship)
-                return []
+                // The other side of one to one may be known.
+                let found = inverse.isToMany ? [] : self.objects(
+                    referringTo: id,
+                    by: inverse,
+                    of: relationship.destination
+                )
+                if found.isEmpty { reach.add(relationship) }
+                return found
             }
         }
         if !self.isFresh(id) { reach.add(relationship) }
@@ -73,12 +79,12 @@ extension KnownObjects {
             }
         }
         self.changes[id, default: Change()].isGone = true
-        for view in self.sketches.keys { self.sketches[view]?.remove(id) }
+        for list in self.sketches.keys { self.sketches[list]?.remove(id) }
     }
 
     private mutating func leaveList(of owner: ObjectID, _ relationship: RelationshipDescription, _ id: ObjectID) {
-        for view in self.views(of: FetchSource(object: owner, relationship: relationship.number)) {
-            self.sketches[view]?.remove(id)
+        for list in self.lists(of: FetchSource(object: owner, relationship: relationship.number)) {
+            self.sketches[list]?.remove(id)
         }
     }
 
@@ -98,6 +104,11 @@ extension KnownObjects {
             var above = self.value(relationship.number, of: id)?.referenceValue
             while let current = above, safe.insert(current).inserted {
                 above = self.value(relationship.number, of: current)?.referenceValue
+            }
+            for (view, outline) in self.shown.outlines.enumerated() {
+                guard let outline, self.shown.shapes[view]?.relationship == inverse, outline.contains(id) else { continue }
+                // All rows are below the object of the source, and none is above an object that the window begins below.
+                safe.formUnion(outline.spine.map(\.owner))
             }
         }
         return safe

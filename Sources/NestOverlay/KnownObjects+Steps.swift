@@ -119,6 +119,7 @@ extension KnownObjects {
     ) throws(PredictedRefusal) {
         let isShown = self.shown.contains(id)
         self.changes[id, default: Change()].entity = entity
+        if !isShown { self.insertLists(of: id, entity) }
         for attribute in entity.attributes {
             // A server that has the object already also knows the time.
             if attribute.defaultsToNow, isShown { continue }
@@ -241,12 +242,12 @@ extension KnownObjects {
         _ id: ObjectID,
         unlessOneOf owners: Set<ObjectID>
     ) {
-        for view in self.sketches.keys {
-            guard case .list(let source)? = self.shown.shapes[view]?.order,
-                source.relationship == relationship.number, !owners.contains(source.object),
-                self.shown.shapes[view]?.listRelationship(self.model) == relationship
+        for list in self.sketches.keys {
+            guard case .list(let source)? = self.shown.shapes[list.view]?.order,
+                source.relationship == relationship.number, !owners.contains(list.owner),
+                self.shown.shapes[list.view]?.listRelationship(self.model) == relationship
             else { continue }
-            self.sketches[view]?.remove(id)
+            self.sketches[list]?.remove(id)
         }
     }
 
@@ -284,14 +285,14 @@ extension KnownObjects {
         if !self.place(object, in: source, relationship, place) { throw PredictedRefusal() }
         guard was != true, back != source || owner != object else { return }
         // On the other side the owner comes last, if it was not there.
-        for view in self.views(of: back) {
-            guard var sketch = self.sketches[view] else { continue }
+        for list in self.lists(of: back) {
+            guard var sketch = self.sketches[list] else { continue }
             if was == nil {
                 sketch.doubt(owner)
             } else {
                 _ = sketch.place(owner, .last) { _ in nil }
             }
-            self.sketches[view] = sketch
+            self.sketches[list] = sketch
         }
     }
 
@@ -316,8 +317,8 @@ extension KnownObjects {
         let source = FetchSource(object: owner, relationship: relationship.number)
         let back = FetchSource(object: object, relationship: inverse.number)
         self.setPair(source, back, false, relationship, inverse)
-        for view in self.views(of: source) { self.sketches[view]?.remove(object) }
-        for view in self.views(of: back) { self.sketches[view]?.remove(owner) }
+        for list in self.lists(of: source) { self.sketches[list]?.remove(object) }
+        for list in self.lists(of: back) { self.sketches[list]?.remove(owner) }
     }
 
     mutating func setPair(
@@ -363,7 +364,17 @@ extension KnownObjects {
             for object in objects { try self.assign(object, inverse, owner, .last) }
             self.note(inverse.number, of: relationship.destination)
         }
+        self.doubtOutlines(of: source)
         // The lists that views show are known whole.
-        for view in self.views(of: source) where relationship.isOrdered { self.sketches[view]?.replace(with: objects) }
+        for list in self.lists(of: source) where relationship.isOrdered { self.sketches[list]?.replace(with: objects) }
+    }
+
+    /// Doubts the outlines that do not show all objects of a source, or may show it.
+    private mutating func doubtOutlines(of source: FetchSource) {
+        for (view, shape) in self.shown.shapes.enumerated()
+        where shape?.request.outline != nil && shape?.request.source?.relationship == source.relationship {
+            let sketch = self.sketches[ListID(view: view, owner: source.object)]
+            if sketch?.startsAtFirst != true || sketch?.endsAtLast != true { self.doubtfulOutlines.insert(view) }
+        }
     }
 }

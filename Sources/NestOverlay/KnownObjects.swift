@@ -17,6 +17,12 @@ struct KnownObjects {
         var mayBeGone = false
     }
 
+    /// A list that orders rows of a view: an outline has one for each object whose children it shows.
+    struct ListID: Hashable {
+        let view: Int
+        let owner: ObjectID
+    }
+
     /// A property of the objects of a hierarchy of entities.
     struct Property: Hashable {
         /// The topmost entity.
@@ -30,8 +36,10 @@ struct KnownObjects {
     var pairs: [FetchSource: [ObjectID: Bool]] = [:]
     /// To-many relationships of which all objects are known.
     var exact: Set<FetchSource> = []
-    /// By view: the order of its list.
-    var sketches: [Int: ListSketch] = [:]
+    /// The lists that order rows of views.
+    var sketches: [ListID: ListSketch] = [:]
+    /// The outlines of which rows may have gone that they do not show.
+    var doubtfulOutlines: Set<Int> = []
     /// The properties that the transactions may have changed, of any object.
     var changedProperties: Set<Property> = []
     /// The number of steps that could not be followed.
@@ -44,9 +52,15 @@ struct KnownObjects {
     init(_ shown: ShownRows) {
         self.shown = shown
         for (index, shape) in shown.shapes.enumerated() {
-            guard let shape, shape.request.outline == nil, case .list = shape.order else { continue }
+            guard let shape, case .list(let source) = shape.order else { continue }
+            if shape.request.outline != nil {
+                for (owner, sketch) in shown.outlines[index]?.sketches(isFiltered: !self.showsAll(shape)) ?? [] {
+                    self.sketches[ListID(view: index, owner: owner)] = sketch
+                }
+                continue
+            }
             let isWhole = shape.startsAtFirst && shape.endsAtLast
-            self.sketches[index] = ListSketch(
+            self.sketches[ListID(view: index, owner: source.object)] = ListSketch(
                 entries: shown.views[index].state.sections.flatMap { $0.rows.map(\.id) },
                 startsAtFirst: shape.startsAtFirst,
                 endsAtLast: shape.endsAtLast,
@@ -142,20 +156,38 @@ struct KnownObjects {
         _ relationship: RelationshipDescription,
         _ place: SketchPlace
     ) -> Bool {
-        for view in self.views(of: source) {
-            guard var sketch = self.sketches.removeValue(forKey: view) else { continue }
+        for list in self.lists(of: source) {
+            guard var sketch = self.sketches.removeValue(forKey: list) else { continue }
             let isPlaced = sketch.place(id, place) { self.isMember($0, of: source, relationship) }
-            self.sketches[view] = sketch
+            self.sketches[list] = sketch
             if !isPlaced, self.opaqueSteps == 0 { return false }
-            if !isPlaced { self.sketches[view]?.doubt(id) }
+            if !isPlaced { self.sketches[list]?.doubt(id) }
         }
         return true
     }
 
-    func views(of source: FetchSource) -> [Int] {
-        self.sketches.keys.filter { view in
-            if case .list(source)? = self.shown.shapes[view]?.order { true } else { false }
-        }.sorted()
+    /// Returns the lists of views that have the order of a source.
+    func lists(of source: FetchSource) -> [ListID] {
+        self.shown.shapes.indices.compactMap { view in
+            guard case .list(let shown)? = self.shown.shapes[view]?.order, shown.relationship == source.relationship
+            else { return nil }
+            let list = ListID(view: view, owner: source.object)
+            return self.sketches[list] == nil ? nil : list
+        }
+    }
+
+    /// The children of an object that a transaction inserts are known: outlines may show them.
+    mutating func insertLists(of id: ObjectID, _ entity: EntityDescription) {
+        for (view, shape) in self.shown.shapes.enumerated() {
+            guard let shape, self.shown.outlines[view] != nil, self.model.areRelated(entity.number, shape.entity.number)
+            else { continue }
+            self.sketches[ListID(view: view, owner: id)] = ListSketch(
+                entries: [],
+                startsAtFirst: true,
+                endsAtLast: true,
+                isComplete: true
+            )
+        }
     }
 }
 

@@ -19,7 +19,7 @@ struct LaidView {
     private let paths: KnownPaths
     private let base: SectionedSnapshot
     private let changed: Set<ObjectID>
-    private let affectedColumns: Set<Int>
+    private let values: RowValues
     private var result: OverlaidView
     /// A row that stays at its place. `base` is the server's row: by its values the rows are in order.
     private struct Staying {
@@ -53,18 +53,11 @@ struct LaidView {
             changed.formUnion(known.exact.filter { $0.relationship == relationship.inverse }.map(\.object))
         }
         self.changed = changed
-        self.affectedColumns = Set(
-            shape.request.columns.indices.filter { paths.isAffected(shape.request.columns[$0], from: shape.entity) }
-        )
+        self.values = RowValues(shape, self.base.projection, paths)
         self.result = OverlaidView(state: self.base, pending: [], undecided: [], doubts: 0)
     }
 
     mutating func finish() -> OverlaidView {
-        guard self.shape.request.outline == nil else {
-            // Outlines are shown as the server has them.
-            self.result.doubts = self.changed.isEmpty ? self.known.opaqueSteps : 1
-            return self.result
-        }
         self.result.doubts = self.known.opaqueSteps + self.shapeDoubts
         self.decideRows()
         self.decideOthers()
@@ -74,18 +67,7 @@ struct LaidView {
 
     /// The reasons for which any row may differ.
     private var shapeDoubts: Int {
-        var doubts = self.shape.isOpaque ? 1 : 0
-        if let source = self.shape.request.source {
-            // The rows of a source that may have been deleted, which no row refers to.
-            if self.known.changes[source.object]?.mayBeGone == true { doubts += 1 }
-        }
-        for comparison in self.shape.predicate.comparisons where !comparison.isOwn {
-            let isAffected =
-                comparison.operator == .inSubtree
-                ? !self.known.changedProperties.isEmpty
-                : self.paths.isAffected(comparison.path, from: self.shape.entity)
-            if isAffected { doubts += 1 }
-        }
+        var doubts = self.shape.doubts(self.paths)
         if case .terms(let terms) = self.shape.order {
             doubts += terms.count { !$0.path.isOwn && self.paths.isAffected($0.path, from: self.shape.entity) }
         }
@@ -97,7 +79,7 @@ struct LaidView {
     private mutating func decideRows() {
         for section in self.base.sections {
             for row in section.rows {
-                guard self.changed.contains(row.id) || !self.affectedColumns.isEmpty else {
+                guard self.changed.contains(row.id) || self.values.mayChangeOthers else {
                     self.rows.append(Staying(row: row, section: section.key, base: row))
                     continue
                 }
@@ -159,7 +141,8 @@ struct LaidView {
     }
 
     private mutating func arrive(_ id: ObjectID) {
-        guard let row = self.newRow(id) else {
+        self.result.pending.insert(id)
+        guard let row = self.values.newRow(id) else {
             self.result.undecided.insert(id)
             return
         }
@@ -200,45 +183,9 @@ struct LaidView {
 
     /// Returns a row with the values that the transactions gave it.
     private mutating func overlaid(_ row: Row) -> Row {
-        var row = row
-        for (slot, property) in self.base.projection.enumerated() {
-            if let column = property.column {
-                guard self.affectedColumns.contains(column) else { continue }
-                let path = self.shape.request.columns[column]
-                if let value = self.paths.value(path, of: row.id) {
-                    row.values[slot] = value
-                } else if self.paths.isAffected(path, of: row.id) {
-                    self.result.undecided.insert(row.id)
-                }
-            } else if let value = self.known.changes[row.id]?.values[property] {
-                if let value { row.values[slot] = value } else { self.result.undecided.insert(row.id) }
-            }
-        }
+        let (row, isKnown) = self.values.overlaid(row)
+        if !isKnown { self.result.undecided.insert(row.id) }
         return row
-    }
-
-    /// Returns the row of an object that was none, or `nil` if not all of its values are known.
-    private mutating func newRow(_ id: ObjectID) -> Row? {
-        self.result.pending.insert(id)
-        guard let entity = self.known.entity(of: id) else { return nil }
-        var values: [AttributeValue] = []
-        for property in self.base.projection {
-            let value: AttributeValue? =
-                if property == .entity {
-                    .integer(Int64(entity.number.rawValue))
-                } else if let column = property.column {
-                    self.paths.value(self.shape.request.columns[column], of: id)
-                } else if property.isOfOutlines {
-                    nil
-                } else if !entity.storedProperties.contains(property) {
-                    .null
-                } else {
-                    self.known.value(property, of: id)
-                }
-            guard let value else { return nil }
-            values.append(value)
-        }
-        return Row(id: id, values: values)
     }
 
     // MARK: Order
@@ -343,7 +290,9 @@ struct LaidView {
     private mutating func listed(
         _ rows: [(row: Row, section: AttributeValue)]
     ) -> [(row: Row, section: AttributeValue)] {
-        guard let sketch = self.known.sketches[self.index] else { return rows }
+        guard case .list(let source) = self.shape.order,
+            let sketch = self.known.sketches[KnownObjects.ListID(view: self.index, owner: source.object)]
+        else { return rows }
         var shown = Dictionary(uniqueKeysWithValues: rows.map { ($0.row.id, $0.row) })
         let wasShown = Set(shown.keys)
         let entries = Set(sketch.entries)

@@ -30,6 +30,10 @@ package enum Overlay {
             guard let shape = known.shown.shapes[index] else {
                 return OverlaidView(state: views[index].state, pending: [], undecided: [], doubts: 1)
             }
+            if shape.request.outline != nil {
+                var laid = LaidOutline(index, shape, paths)
+                return laid.finish()
+            }
             var laid = LaidView(index, shape, paths)
             return laid.finish()
         }

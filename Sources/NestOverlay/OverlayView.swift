@@ -100,6 +100,22 @@ struct ViewShape {
         return Set(found).count == 1 ? found[0] : nil
     }
 
+    /// The reasons for which any row may differ after the transactions, whatever orders the rows.
+    func doubts(_ paths: KnownPaths) -> Int {
+        var doubts = self.isOpaque ? 1 : 0
+        if let source = self.request.source {
+            // The rows of a source that may have been deleted, which no row refers to.
+            if paths.known.changes[source.object]?.mayBeGone == true { doubts += 1 }
+        }
+        for comparison in self.predicate.comparisons where !comparison.isOwn {
+            let isAffected =
+                comparison.operator == .inSubtree
+                ? !paths.known.changedProperties.isEmpty : paths.isAffected(comparison.path, from: self.entity)
+            if isAffected { doubts += 1 }
+        }
+        return doubts
+    }
+
     /// Returns the relationship whose list orders the rows.
     func listRelationship(_ model: ManagedObjectModel) -> RelationshipDescription? {
         guard case .list(let source) = self.order else { return nil }
@@ -156,6 +172,13 @@ extension ObjectFetchRequest {
         for path in paths {
             let first = path.steps.first ?? path.leaf.attribute
             if let first, entity.storedProperties.contains(first) { wanted.insert(first) }
+        }
+        if let outline = self.outline {
+            // The tree needs each row's parent, and what folds it.
+            let relationship = self.source.flatMap { entity.relationship($0.relationship) }
+            if let above = relationship.flatMap({ model.inverse(of: $0) }) { wanted.insert(above.number) }
+            if case .attribute(let property) = outline.expansion { wanted.insert(property) }
+            wanted.formUnion([.outlineChildren, .outlineDepth])
         }
         if model.kinds(of: self.entity).count > 1 { wanted.insert(.entity) }
         var request = self

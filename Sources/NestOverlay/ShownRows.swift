@@ -11,6 +11,8 @@ final class ShownRows {
     let model: ManagedObjectModel
     let views: [OverlayView]
     let shapes: [ViewShape?]
+    /// The trees of the views that are outlines; `nil` for others, and for those whose rows lack what it takes.
+    let outlines: [ShownOutline?]
     private let places: [ObjectID: [Place]]
     /// The root objects, which are never deleted.
     let roots: Set<ObjectID>
@@ -18,7 +20,9 @@ final class ShownRows {
     init(_ views: [OverlayView], _ model: ManagedObjectModel) {
         self.model = model
         self.views = views
-        self.shapes = views.map { ViewShape($0, model) }
+        let shapes = views.map { ViewShape($0, model) }
+        self.shapes = shapes
+        self.outlines = zip(views, shapes).map { view, shape in shape.flatMap { ShownOutline(view.state, $0) } }
         self.roots = Set(model.entities.compactMap { $0.root?.object })
         var places: [ObjectID: [Place]] = [:]
         for (index, view) in views.enumerated() {

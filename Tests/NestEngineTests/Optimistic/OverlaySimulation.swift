@@ -32,7 +32,8 @@ final class OverlaySimulation {
         self.seed = seed
         self.random = SeededRandom(seed: seed)
         self.model =
-            switch seed % 4 {
+            switch seed % 6 {
+            case 4, 5: try ModelDraft.tree.compile()
             case 0: try ModelDraft.club.compile()
             case 1: try ResultsSimulation.looseModel(&self.random)
             default: try ModelDraft.workshop.compile()
@@ -49,7 +50,7 @@ final class OverlaySimulation {
             connection: ConnectionID(1)
         )
         try self.perform(self.client.connect(as: ConnectionID(1)))
-        for _ in 0..<12 { try self.commit(self.random.transaction(self.scene)) }
+        for _ in 0..<(seed % 6 > 3 ? 30 : 12) { try self.commit(self.random.transaction(self.scene)) }
     }
 
     private func perform(_ input: EngineInput) throws {
@@ -108,7 +109,7 @@ final class OverlaySimulation {
         self.onLaid?(OverlayCase(model: self.model, views: views, transactions: accepted, now: self.now, laid: laid))
         let after = self.scene.naive
         for (each, view) in zip(watched, laid.views) {
-            let expected = after.sections(each.asked, each.request.projection)
+            let expected = self.rows(each.asked, each.request, after)
             let check = PredictionCheck(base: each.view, laid: view, expected: expected)
             let faults = check.faults
             if let fault = faults.first {
@@ -127,7 +128,8 @@ final class OverlaySimulation {
             OverlayView(request: each.request, state: self.state(each.asked, each.request))
         }
         let laid = self.laid(over: views, transactions)
-        for (view, result) in zip(views, laid.views) where result.isDecided && view.state.window == nil {
+        for (view, result) in zip(views, laid.views)
+        where result.isDecided && Self.hasAll(view, transactions) {
             let rows = (view.state.sections.flatMap(\.rows), result.state.sections.flatMap(\.rows))
             if rows.0 != rows.1 {
                 Issue.record(
@@ -138,13 +140,23 @@ final class OverlaySimulation {
         }
     }
 
+    /// Whether a view shows all rows, and all objects that the transactions insert: the others could be new.
+    private static func hasAll(_ view: OverlayView, _ transactions: [[Mutation]]) -> Bool {
+        guard let window = view.state.window else { return true }
+        let rows = Set(view.state.sections.flatMap { $0.rows.map(\.id) })
+        guard view.request.outline != nil, window.start.row == 0, rows.count == window.total else { return false }
+        return transactions.joined().allSatisfy { mutation in
+            if case .insertAs(let id, _, _, _) = mutation { rows.contains(id) } else { true }
+        }
+    }
+
     private func text(_ request: ObjectFetchRequest) -> String {
         let entity = self.model.entity(request.entity)!
         let predicate =
             request.predicate.nodes.isEmpty ? "" : " where \(request.predicate.text(of: entity, in: self.model))"
         let sort = request.sort.map { "\($0.key)".prefix(80) }
         return
-            "\(entity.name) \(request.source.map { "\($0)" } ?? "")\(predicate) by \(sort) \(request.section.map { "\($0)" } ?? "") \(request.window.map { "\($0)" } ?? "")"
+            "\(entity.name) \(request.source.map { "\($0)" } ?? "")\(predicate) by \(sort) \(request.section.map { "\($0)" } ?? "") \(request.window.map { "\($0)" } ?? "") \(request.outline.map { "\($0)" } ?? "")"
     }
 
     private func laid(over views: [OverlayView], _ transactions: [[Mutation]]) -> Overlaid {
@@ -157,6 +169,8 @@ final class OverlaySimulation {
         self.counts["changed", default: 0] += 1
         if view.isDecided { self.counts["decided", default: 0] += 1 }
         if view.isDecided, check.changesRows { self.counts["decided with other rows", default: 0] += 1 }
+        if view.isDecided, check.isOutline, check.changesRows { self.counts["decided outlines", default: 0] += 1 }
+        if check.isOutline { self.counts["outlines", default: 0] += 1 }
         if view.isDecided, check.isWindow { self.counts["decided windows", default: 0] += 1 }
         if view.isDecided, view.state.sections.count > 1 { self.counts["decided sections", default: 0] += 1 }
     }
@@ -166,10 +180,16 @@ final class OverlaySimulation {
     private func views() -> [Watched] {
         var watched: [Watched] = []
         for _ in 0..<2 + self.random.below(6) {
-            guard var asked = self.random.request(self.scene) else { continue }
+            let isOutline = self.random.oneIn(3)
+            let found = isOutline ? self.random.outline(self.scene) : self.random.request(self.scene)
+            guard var asked = found else { continue }
             asked.totals = []
-            let order = self.scene.naive.order(asked)
-            if self.random.oneIn(2) { asked.window = self.random.window(order) }
+            if isOutline {
+                let ids = self.rows(asked, asked, self.scene.naive).flatMap { $0.rows.map(\.id) }
+                asked.window = self.random.oneIn(3) ? .range(offset: 0, limit: 1_000) : self.random.window(ids)
+            } else if self.random.oneIn(2) {
+                asked.window = self.random.window(self.scene.naive.order(asked))
+            }
             let request = asked.canonical(in: self.model).widened(in: self.model)
             asked.projection = request.projection
             watched.append(
@@ -183,8 +203,18 @@ final class OverlaySimulation {
         return watched
     }
 
+    /// Returns all rows of a request, found naively.
+    private func rows(
+        _ asked: ObjectFetchRequest,
+        _ request: ObjectFetchRequest,
+        _ naive: NaiveResults
+    ) -> [ResultsSection] {
+        guard let outline = asked.outline else { return naive.sections(asked, request.projection) }
+        return naive.outline(asked, NaiveFolds(outline), request.projection)
+    }
+
     private func state(_ asked: ObjectFetchRequest, _ request: ObjectFetchRequest) -> SectionedSnapshot {
-        let whole = self.scene.naive.sections(asked, request.projection)
+        let whole = self.rows(asked, request, self.scene.naive)
         var state = SectionedSnapshot(revision: self.store.head, projection: request.projection, sections: whole)
         guard let window = request.window else { return state }
         let shown = NaiveWindow(window, anchor: window.object, of: whole, isSectioned: request.section != nil)
@@ -261,6 +291,8 @@ struct PredictionCheck {
         sections.flatMap { section in section.rows.map { Flat(section: section.key, row: $0) } }
     }
 
+    var isOutline: Bool { self.base.request.outline != nil }
+
     var isWindow: Bool { self.base.state.window != nil }
 
     var changesRows: Bool {
@@ -285,6 +317,12 @@ struct PredictionCheck {
                 }
             } else if !Self.isRun(shown, of: all) {
                 faults.append("shows \(Self.brief(shown)), no run of \(Self.brief(all))")
+            }
+            if self.isOutline, let window = self.laid.state.window {
+                if window.total != all.count { faults.append("a total of \(window.total) instead of \(all.count)") }
+                if let first = shown.first, all.firstIndex(of: first) != window.start.row {
+                    faults.append("starts at \(window.start.row) instead of \(all.firstIndex(of: first) ?? -1)")
+                }
             }
             return faults
         }

@@ -1,0 +1,130 @@
+import NestModel
+
+/// The server's rows of an outline as a tree, as far as the window shows it.
+struct ShownOutline {
+    struct Node {
+        let row: Row
+        /// The object whose child it is.
+        let owner: ObjectID
+        let depth: Int
+        /// The number of children that the predicate admits.
+        let childCount: Int
+        let isExpanded: Bool
+        /// The index after the last row below it.
+        fileprivate(set) var end = 0
+        /// Whether the window has all rows below it.
+        fileprivate(set) var isWhole = true
+    }
+
+    /// An object whose children the window shows, though it is not a row of the window itself.
+    struct Above {
+        let owner: ObjectID
+        /// The depth of its children.
+        let depth: Int
+    }
+
+    private(set) var nodes: [Node] = []
+    private var indexes: [ObjectID: Int] = [:]
+    /// The objects above the window, the nearest to its first row first. The last one is the object of the source.
+    private(set) var spine: [Above] = []
+    /// Whether these are all objects above the window.
+    private(set) var knowsSpine = true
+    private let startsAtFirst: Bool
+    private let endsAtLast: Bool
+
+    /// Returns `nil` for a request that is no outline, or whose rows lack what the tree needs: parents, depths and
+    /// numbers of children.
+    init?(_ state: SectionedSnapshot, _ shape: ViewShape) {
+        guard let outline = shape.request.outline, outline.expansion != .asBefore, let source = shape.request.source,
+            let above = shape.toOne.flatMap({ shape.slots[$0] }), let depth = shape.slots[.outlineDepth],
+            let children = shape.slots[.outlineChildren], state.sections.count == 1
+        else { return nil }
+        if case .attribute(let property) = outline.expansion, shape.slots[property] == nil { return nil }
+        self.startsAtFirst = shape.startsAtFirst
+        self.endsAtLast = shape.endsAtLast
+        for row in state.sections[0].rows {
+            guard let owner = row.values[above].referenceValue, case .integer(let depth) = row.values[depth],
+                case .integer(let count) = row.values[children]
+            else { return nil }
+            self.indexes[row.id] = self.nodes.count
+            self.nodes.append(
+                Node(
+                    row: row,
+                    owner: owner,
+                    depth: Int(depth),
+                    childCount: Int(count >= 0 ? count : -1 - count),
+                    isExpanded: count >= 0
+                )
+            )
+        }
+        self.findEnds()
+        self.findSpine(below: source.object)
+    }
+
+    func contains(_ id: ObjectID) -> Bool { self.indexes[id] != nil }
+
+    subscript(_ id: ObjectID) -> Node? { self.indexes[id].map { self.nodes[$0] } }
+
+    private mutating func findEnds() {
+        var shownChildren = [Int](repeating: 0, count: self.nodes.count)
+        var open: [Int] = []
+        for index in self.nodes.indices {
+            while let last = open.last, self.nodes[last].depth >= self.nodes[index].depth {
+                self.nodes[last].end = index
+                open.removeLast()
+            }
+            if let parent = open.last { shownChildren[parent] += 1 }
+            open.append(index)
+        }
+        // What is still open reaches the window's end.
+        for index in open.reversed() {
+            self.nodes[index].end = self.nodes.count
+            let node = self.nodes[index]
+            let last = self.nodes[(index + 1)...].last { $0.depth == node.depth + 1 }
+            let hasAll = !node.isExpanded || shownChildren[index] == node.childCount
+            self.nodes[index].isWhole = self.endsAtLast || (hasAll && last?.isWhole != false)
+        }
+    }
+
+    private mutating func findSpine(below source: ObjectID) {
+        guard !self.startsAtFirst else {
+            self.spine = [Above(owner: source, depth: 0)]
+            return
+        }
+        var depth = Int.max
+        for node in self.nodes where node.depth < depth {
+            self.knowsSpine = self.knowsSpine && (depth == Int.max || node.depth == depth - 1)
+            depth = node.depth
+            self.spine.append(Above(owner: node.owner, depth: depth))
+        }
+        if depth > 0 {
+            self.knowsSpine = self.knowsSpine && depth == 1
+            self.spine.append(Above(owner: source, depth: 0))
+        }
+    }
+
+    /// Returns the lists of the objects whose children the window shows, or would show. `isFiltered`: the objects have
+    /// children that are not shown.
+    func sketches(isFiltered: Bool) -> [(owner: ObjectID, sketch: ListSketch)] {
+        let children = Dictionary(grouping: self.nodes, by: \.owner).mapValues { $0.map(\.row.id) }
+        func sketch(_ owner: ObjectID, _ startsAtFirst: Bool, _ endsAtLast: Bool) -> (ObjectID, ListSketch) {
+            let sketch = ListSketch(
+                entries: children[owner] ?? [],
+                startsAtFirst: startsAtFirst,
+                endsAtLast: endsAtLast,
+                isComplete: startsAtFirst && endsAtLast && !isFiltered
+            )
+            return (owner, sketch)
+        }
+        let least = self.nodes.map(\.depth).min() ?? 0
+        let above = self.spine.map { above in
+            sketch(above.owner, self.startsAtFirst && above.depth == 0, self.endsAtLast || least < above.depth)
+        }
+        let below = self.nodes.compactMap { node -> (ObjectID, ListSketch)? in
+            guard node.isExpanded || node.childCount == 0 else { return nil }
+            let hasAll = (children[node.row.id]?.count ?? 0) == node.childCount
+            return sketch(node.row.id, true, self.endsAtLast || node.end < self.nodes.count || hasAll)
+        }
+        return above + below
+    }
+}
