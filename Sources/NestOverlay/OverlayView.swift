@@ -79,7 +79,9 @@ struct ViewShape {
         self.onlyKind = kinds.count == 1 ? kinds[0].number : nil
         let window = view.state.window
         self.startsAtFirst = window.map { $0.start.row == 0 } ?? true
-        self.endsAtLast = window.map { $0.start.row + view.state.total >= $0.total } ?? true
+        // An empty window may begin behind the end.
+        let isBehind = view.state.total == 0 && !self.startsAtFirst
+        self.endsAtLast = window.map { $0.start.row + view.state.total >= $0.total && !isBehind } ?? true
     }
 
     /// Returns the relationship of a source. Without the entity of its object, the number must mean the same in all

@@ -30,8 +30,11 @@ const flagsOf = new WeakMap();
 /** @type {Map<string, Shape>} */
 const shapes = new Map();
 
-/** A state that may show writes which the server has not confirmed. */
-export class LocalState extends ListState {
+/**
+ * States that may show writes which the server has not confirmed.
+ * @param {any} State
+ */
+export const withFlags = (State) => class extends State {
   /** @param {any} arrived @param {Shape} shape @param {any} request */
   constructor(arrived, shape, request) {
     super(arrived, shape, request);
@@ -56,11 +59,17 @@ export class LocalState extends ListState {
   pendingOf(row) {
     return flagsOf.get(this)?.pending.get(row?.id ?? row) ?? 'none';
   }
-}
+};
+
+/** A state of a list that may show writes which the server has not confirmed. */
+export class LocalState extends withFlags(ListState) {}
 
 /** @param {any} arrived @param {any} request */
 const shown = (arrived, request) =>
   new LocalState(arrived, shapeOf(request.namesOf(arrived.projection), Shape, shapes), request);
+
+/** What a list is made of. */
+const LISTS = { List, Results, shown };
 
 /** Changes that say something about a list, and nothing about its rows. */
 const STATUS = new Set(['disconnected', 'paused', 'reset', 'resumed']);
@@ -81,8 +90,12 @@ export class LocalList {
   /** @type {any} the state that was stripped last, and what became of it */
   #stripped = { from: null, to: null, projection: null };
 
-  /** @param {any} local @param {any} request */
-  constructor(local, request) {
+  /**
+   * @param {any} local
+   * @param {any} request
+   * @param {{ List: any, Results: any, shown: (state: any, request: any) => any }} kind
+   */
+  constructor(local, request, kind = LISTS) {
     this.local = local;
     /** The server's state and the revision at which it is exact; null before the first. @type {any} */
     this.state = null;
@@ -108,14 +121,16 @@ export class LocalList {
       resolve: (/** @type {any} */ one) => this.resolve(one),
       run: (/** @type {any} */ body) => nest.run(body),
       call: (/** @type {any} */ start, /** @type {any} */ options) => nest.call(start, options),
+      remember: () => {},
       forget: (/** @type {any} */ one) => {
         nest.forget(one);
         local.forget(this);
       },
     };
-    const list = new List(null);
-    this.results = new Results(/** @type {any} */ (facade), request, list, shown);
-    list.to = this;
+    this.list = new kind.List(null);
+    this.results = new kind.Results(facade, request, this.list, kind.shown);
+    this.list.to = this;
+    this.results.state = kind.shown({ revision: 0, projection: [], sections: [], position: null }, request);
     Object.defineProperty(this.results, 'status', {
       get: () => this.status,
       set: (status) => {
@@ -135,9 +150,14 @@ export class LocalList {
     return specOf({ ...wire, projection }, spec.model, request);
   }
 
+  /** The request of `state` as the server has it, and the projection that the program asked for. */
+  get asked() {
+    return /** @type {any} */ (this.requests.get(this.request));
+  }
+
   /** What is laid over: request and state. */
   get view() {
-    return { request: /** @type {any} */ (this.requests.get(this.request)).wire, state: this.state };
+    return { request: this.asked.wire, state: this.state };
   }
 
   // MARK: What arrives
@@ -267,7 +287,7 @@ export class LocalList {
 
   /** Without the values that only deciding needs. @param {any} state */
   #strip(state) {
-    const { wire, projection } = /** @type {any} */ (this.requests.get(this.request));
+    const { wire, projection } = this.asked;
     if (wire.projection.length === projection.length) return state;
     if (this.#stripped.projection !== projection) {
       // The request has changed: rows are the same, but other values of them are shown.

@@ -19,6 +19,7 @@ import { Pending } from '../overlay/pending.js';
 import { Listeners, report } from './listeners.js';
 import { LocalList } from './local-lists.js';
 import { LocalTransaction, Write } from './local-writes.js';
+import { loaded } from './nest.js';
 import { invalid, known } from './options.js';
 import { Receipt } from './transaction.js';
 import { shownConflicts } from './undo.js';
@@ -154,6 +155,20 @@ export class Local {
     // Deciding needs the model.
     await this.nest.model();
     const list = new LocalList(this, request);
+    this.#lists.add(list);
+    return list.results;
+  }
+
+  /**
+   * A live outline that shows this client's own writes at once.
+   * @param {any} request
+   * @param {any} [folds] as of `nest.outline`
+   * @returns {Promise<any>} Results whose states are of the class `LocalOutlineState`
+   */
+  async outline(request, folds) {
+    await this.nest.model();
+    const { localOutline } = await loaded(import('./local-outlines.js'));
+    const list = localOutline(this, request, folds);
     this.#lists.add(list);
     return list.results;
   }

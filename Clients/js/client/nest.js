@@ -17,7 +17,7 @@ import { Receipt, Transaction } from './transaction.js';
 /** @typedef {import('./core.js').RequestOptions} RequestOptions */
 
 /** A part of the library that is loaded when it is used. @template T @param {Promise<T>} part @returns {Promise<T>} */
-const loaded = (part) => part.catch((error) => {
+export const loaded = (part) => part.catch((error) => {
   throw new NestError('UNREACHABLE', `a part of the library cannot be loaded: ${error}`);
 });
 const more = () => loaded(import('./more.js'));

@@ -8,7 +8,7 @@ import { ListState, Shape, shapeOf } from './shown.js';
 /** @typedef {import('./outline-request.js').OutlineRequest} OutlineRequest */
 
 /** The rows of outlines with these names. */
-class OutlineShape extends Shape {
+export class OutlineShape extends Shape {
   /** @param {readonly string[]} names */
   constructor(names) {
     super(names);

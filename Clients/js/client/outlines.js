@@ -24,8 +24,17 @@ const FOLDS = ['expand', 'except', 'set'];
  * @param {{ expand?: any, except?: Iterable<any>, set?: Iterable<[any, boolean]> }} [given]
  */
 export function outline(nest, request, given) {
+  return new OutlineResults(nest, outlineRequest(request, given));
+}
+
+/**
+ * The request of an outline, with its fold states.
+ * @param {import('./requests.js').FetchRequest} request
+ * @param {{ expand?: any, except?: Iterable<any>, set?: Iterable<[any, boolean]> }} [given]
+ */
+export function outlineRequest(request, given) {
   const { expand = 'none', except = [], set = [] } = known('outline', given, FOLDS);
-  return new OutlineResults(nest, OutlineRequest.of(request, outlineOf(request, expand, except, set), ROWS));
+  return OutlineRequest.of(request, outlineOf(request, expand, except, set), ROWS);
 }
 
 /** What a window has to be for `change`. @param {any} window @param {OutlineRequest} request */
@@ -51,10 +60,14 @@ export class OutlineResults extends Results {
   /** Until the changes before can be sent. @type {Promise<any>} */
   #before = Promise.resolve();
 
-  /** @param {Nest} nest @param {OutlineRequest} request */
-  constructor(nest, request) {
-    const list = new OutlineList();
-    super(nest, request, list, shownOutline);
+  /**
+   * @param {Nest} nest
+   * @param {OutlineRequest} request
+   * @param {OutlineList} [list]
+   * @param {(state: any, request: any) => any} [show] makes the state of what arrived
+   */
+  constructor(nest, request, list = new OutlineList(), show = shownOutline) {
+    super(nest, request, list, show);
     this.#nest = nest;
     this.#list = list;
     this.state = emptyOutline(request);

@@ -51,9 +51,14 @@ function targets(known, id, relationship, reach) {
   if (!relationship.isToMany) {
     const value = known.value(relationship.number, id);
     if (value === null) return [];
-    const target = value instanceof Reference ? value.id : undefined;
-    if (target === undefined || !known.entity(target)) reach.add(relationship);
-    return target === undefined ? [] : [target];
+    if (value instanceof Reference) {
+      if (!known.entity(value.id)) reach.add(relationship);
+      return [value.id];
+    }
+    // The other side of one to one may be known.
+    const found = inverse.isToMany ? [] : known.referring(id, inverse, relationship.destination);
+    if (found.length === 0) reach.add(relationship);
+    return found;
   }
   if (!known.isFresh(id)) reach.add(relationship);
   if (!inverse.isToMany) return known.referring(id, inverse, relationship.destination);
@@ -80,12 +85,12 @@ function remove(known, id, deleted) {
     for (const other of known.referring(id, inverse, relationship.destination)) {
       if (deleted.has(other)) continue;
       const list = { object: id, relationship: relationship.number };
-      for (const view of known.views(list)) known.sketches.get(view)?.remove(other);
+      for (const sketch of known.lists.of(list)) sketch.remove(other);
       known.set(inverse.number, other, null);
     }
   }
   known.change(id).isGone = true;
-  for (const sketch of known.sketches.values()) sketch.remove(id);
+  known.lists.remove(id);
 }
 
 // MARK: What may be deleted
@@ -113,6 +118,11 @@ function ancestors(known, id, reach) {
       safe.add(above.id);
       above = known.value(relationship.number, above.id);
     }
+    known.shown.outlines.forEach((outline, view) => {
+      if (!outline?.nodes.has(id) || known.shown.shapes[view]?.relationship !== inverse) return;
+      // All rows are below the object of the source, and none is above an object that the window begins below.
+      for (const { owner } of outline.spine) safe.add(owner);
+    });
   }
   return safe;
 }

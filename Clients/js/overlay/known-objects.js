@@ -8,6 +8,7 @@
  */
 
 import { Reference } from '../wire/values.js';
+import { KnownLists } from './known-lists.js';
 import { ListSketch } from './list-sketch.js';
 import { textOf } from './overlay-view.js';
 
@@ -41,8 +42,10 @@ export class KnownObjects {
     this.pairs = new Map();
     /** To-many relationships of which all objects are known. @type {Map<string, Source>} */
     this.exact = new Map();
-    /** By view: the order of its list. @type {Map<number, ListSketch>} */
-    this.sketches = new Map();
+    /** The lists that order rows of views. An outline has one for each object whose children it shows. @type {KnownLists} */
+    this.lists = new KnownLists(shown);
+    /** The outlines of which rows may have gone that they do not show. @type {Set<number>} */
+    this.doubtfulOutlines = new Set();
     /**
      * The properties that the transactions may have changed, of any object: number and topmost entity.
      * @type {Set<number>}
@@ -51,12 +54,17 @@ export class KnownObjects {
     /** The number of steps that could not be followed. */
     this.opaqueSteps = 0;
     shown.shapes.forEach((shape, view) => {
-      if (!shape?.list || shape.isOutline) return;
+      if (!shape?.list) return;
+      if (shape.isOutline) {
+        const found = shown.outlines[view]?.sketches(!this.#showsAll(shape)) ?? [];
+        for (const [owner, sketch] of found) this.lists.add(view, owner, sketch);
+        return;
+      }
       const entries = shown.views[view].state.sections.flatMap((/** @type {any} */ { rows }) =>
         rows.map((/** @type {any} */ { id }) => id));
       const { startsAtFirst, endsAtLast } = shape;
       const isComplete = startsAtFirst && endsAtLast && this.#showsAll(shape);
-      this.sketches.set(view, new ListSketch(entries, startsAtFirst, endsAtLast, isComplete));
+      this.lists.add(view, shape.list.object, new ListSketch(entries, startsAtFirst, endsAtLast, isComplete));
     });
   }
 
@@ -202,19 +210,12 @@ export class KnownObjects {
    * @returns {boolean} false if the server must refuse the place
    */
   place(id, source, relationship, place) {
-    for (const view of this.views(source)) {
-      const sketch = /** @type {ListSketch} */ (this.sketches.get(view));
+    for (const sketch of this.lists.of(source)) {
       if (sketch.place(id, place, (one) => this.isMember(one, source, relationship))) continue;
       if (this.opaqueSteps === 0) return false;
       sketch.doubt(id);
     }
     return true;
-  }
-
-  /** The views that are ordered by the list of a source. @param {Source} source */
-  views(source) {
-    const text = textOf(source);
-    return [...this.sketches.keys()].filter((view) => this.shown.shapes[view]?.listText === text);
   }
 }
 

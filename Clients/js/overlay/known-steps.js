@@ -157,6 +157,7 @@ function insert(known, id, entity, values, placements, resolve) {
   const { schema } = known;
   const isShown = known.shown.contains(id);
   known.change(id).entity = entity;
+  if (!isShown) known.lists.insert(id, entity);
   for (const attribute of entity.attributes) {
     // A server that has the object already also knows the time.
     if (attribute.defaultsToNow && isShown) continue;
@@ -273,10 +274,9 @@ function assign(known, id, relationship, target, place) {
  * @param {readonly number[]} owners
  */
 function leave(known, relationship, id, owners) {
-  for (const [view, sketch] of known.sketches) {
+  for (const { view, owner, sketch } of known.lists.all()) {
     const shape = known.shown.shapes[view];
-    const list = shape?.list;
-    if (!list || list.relationship !== relationship.number || owners.includes(list.object)) continue;
+    if (shape?.list?.relationship !== relationship.number || owners.includes(owner)) continue;
     if (shape.listRelationship(known.schema) === relationship) sketch.remove(id);
   }
 }
@@ -321,10 +321,9 @@ function relate(known, owner, relationship, object, place) {
   if (!known.place(object, source, relationship, place)) throw new Refusal();
   if (was === true || (textOf(back) === textOf(source) && owner === object)) return;
   // On the other side the owner comes last, if it was not there.
-  for (const view of known.views(back)) {
-    const sketch = known.sketches.get(view);
-    if (was === undefined) sketch?.doubt(owner);
-    else sketch?.place(owner, 'last', () => undefined);
+  for (const sketch of known.lists.of(back)) {
+    if (was === undefined) sketch.doubt(owner);
+    else sketch.place(owner, 'last', () => undefined);
   }
 }
 
@@ -345,8 +344,8 @@ function unrelate(known, owner, relationship, object) {
   const source = { object: owner, relationship: relationship.number };
   const back = { object, relationship: inverse.number };
   setPair(known, source, back, false, relationship, inverse);
-  for (const view of known.views(source)) known.sketches.get(view)?.remove(object);
-  for (const view of known.views(back)) known.sketches.get(view)?.remove(owner);
+  for (const sketch of known.lists.of(source)) sketch.remove(object);
+  for (const sketch of known.lists.of(back)) sketch.remove(owner);
 }
 
 /**
@@ -394,6 +393,16 @@ function setRelated(known, owner, relationship, objects) {
   }
   known.note(inverse.number, relationship.destination);
   if (!relationship.isOrdered) return;
+  doubtOutlines(known, source);
   // The lists that views show are known whole.
-  for (const view of known.views(source)) known.sketches.get(view)?.replace([...objects]);
+  for (const sketch of known.lists.of(source)) sketch.replace([...objects]);
+}
+
+/** Doubts the outlines that do not show all objects of a source, or may show it. @param {KnownObjects} known @param {any} source */
+function doubtOutlines(known, { object, relationship }) {
+  known.shown.shapes.forEach((shape, view) => {
+    if (!shape?.isOutline || shape.source?.relationship !== relationship) return;
+    const sketch = known.lists.get(view, object);
+    if (!sketch?.startsAtFirst || !sketch.endsAtLast) known.doubtfulOutlines.add(view);
+  });
 }

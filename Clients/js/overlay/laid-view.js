@@ -3,12 +3,11 @@
  * @module
  */
 
-import { entityProperty, firstColumn } from '../wire/model.js';
+import { firstColumn } from '../wire/model.js';
 import { isSameSection, WHOLE } from './order.js';
 import { isOwnPath, ownProperty } from './own.js';
-import { isOwnComparison } from './known-predicate.js';
-import { OUTLINE_CHILDREN } from './overlay-view.js';
 import { isSamePlace } from './row-terms.js';
+import { RowValues } from './row-values.js';
 
 /** @typedef {import('./shown-rows.js').StateRow} StateRow */
 /** @typedef {import('../rules/order.js').RowKey} RowKey */
@@ -69,20 +68,12 @@ export class LaidView {
     }
     /** @type {readonly any[]} */
     this.columns = shape.request.columns ?? [];
-    this.affectedColumns = new Set(this.columns.keys());
-    this.columns.forEach((path, column) => {
-      if (!paths.isAffectedFrom(path, shape.entity)) this.affectedColumns.delete(column);
-    });
+    this.values = new RowValues(shape, this.base.projection, paths);
     this.result = unchanged(this.base, known.opaqueSteps + this.#shapeDoubts());
   }
 
   /** @returns {OverlaidView} */
   finish() {
-    if (this.shape.isOutline) {
-      // Outlines are shown as the server has them.
-      this.result.doubts = this.affected.size > 0 ? 1 : this.known.opaqueSteps;
-      return this.result;
-    }
     this.#decideRows();
     this.#decideOthers();
     const { shape } = this;
@@ -102,16 +93,8 @@ export class LaidView {
 
   /** The number of reasons for which any row may differ. */
   #shapeDoubts() {
-    const { shape, known, paths } = this;
-    let doubts = shape.isOpaque ? 1 : 0;
-    // The rows of a source that may have been deleted, which no row refers to.
-    if (shape.source && known.changes.get(shape.source.object)?.mayBeGone) doubts += 1;
-    for (const comparison of shape.predicate.comparisons) {
-      if (isOwnComparison(comparison)) continue;
-      const isAffected = comparison.operator === 'IN SUBTREE'
-        ? known.changed.size > 0 : paths.isAffectedFrom(comparison.path, shape.entity);
-      if (isAffected) doubts += 1;
-    }
+    const { shape, paths } = this;
+    let doubts = shape.doubts(paths);
     for (const { path } of shape.terms?.all ?? []) {
       if (!isOwnPath(path) && paths.isAffectedFrom(path, shape.entity)) doubts += 1;
     }
@@ -121,7 +104,7 @@ export class LaidView {
   // MARK: Which objects are rows
 
   #decideRows() {
-    const isColumnAffected = this.affectedColumns.size > 0;
+    const isColumnAffected = this.values.mayChangeOthers;
     for (const section of this.base.sections) {
       for (const row of section.rows) {
         const isAffected = this.affected.has(row.id);
@@ -191,7 +174,8 @@ export class LaidView {
 
   /** @param {number} id */
   #arrive(id) {
-    const row = this.#newRow(id);
+    this.result.pending.add(id);
+    const row = this.values.newRow(id);
     const { terms } = this.shape;
     /** @type {{ key: RowKey, section: any } | undefined} */
     let place = { section: this.#onlySection, key: { parts: [], id } };
@@ -230,51 +214,9 @@ export class LaidView {
 
   /** A row with the values that the transactions gave it. @param {StateRow} row @returns {StateRow} */
   #overlaid(row) {
-    const change = this.known.changes.get(row.id);
-    /** @type {any[] | null} */
-    let values = null;
-    const set = (/** @type {number} */ slot, /** @type {any} */ value) => {
-      if (value === undefined) this.result.undecided.add(row.id);
-      else (values ??= [...row.values])[slot] = value;
-    };
-    this.base.projection.forEach((/** @type {number} */ property, /** @type {number} */ slot) => {
-      const column = columnOf(property);
-      if (column === undefined) {
-        if (change?.values.has(property)) set(slot, change.values.get(property));
-      } else if (this.affectedColumns.has(column)) {
-        const path = this.columns[column];
-        const value = this.paths.value(path, row.id);
-        if (value !== undefined || this.paths.isAffected(path, row.id)) set(slot, value);
-      }
-    });
-    return values ? { id: row.id, values } : row;
-  }
-
-  /**
-   * The row of an object that was none; undefined if not all of its values are known.
-   * @param {number} id
-   * @returns {StateRow | undefined}
-   */
-  #newRow(id) {
-    this.result.pending.add(id);
-    const entity = this.known.entity(id);
-    if (!entity) return undefined;
-    const values = [];
-    for (const property of this.base.projection) {
-      const value = this.#newValue(property, entity, id);
-      if (value === undefined) return undefined;
-      values.push(value);
-    }
-    return { id, values };
-  }
-
-  /** @param {number} property @param {any} entity @param {number} id @returns {any} */
-  #newValue(property, entity, id) {
-    if (property === entityProperty) return entity.number;
-    const column = columnOf(property);
-    if (column !== undefined) return this.paths.value(this.columns[column], id);
-    if (property >= OUTLINE_CHILDREN) return undefined;
-    return this.schema.isStored(entity, property) ? this.known.value(property, id) : null;
+    const { row: made, isKnown } = this.values.overlaid(row);
+    if (!isKnown) this.result.undecided.add(row.id);
+    return made;
   }
 
   // MARK: Order
@@ -376,7 +318,8 @@ export class LaidView {
 
   /** Puts the rows in the order of the list. @param {Placed[]} rows @returns {Placed[]} */
   #listed(rows) {
-    const sketch = this.known.sketches.get(this.index);
+    const { list } = this.shape;
+    const sketch = list ? this.known.lists.get(this.index, list.object) : undefined;
     if (!sketch) return rows;
     const { pending, undecided } = this.result;
     const shown = new Map(rows.map((placed) => [placed.row.id, placed]));
@@ -475,10 +418,6 @@ export class LaidView {
     return totals ? { ...section, totals: nothingOf(totals) } : section;
   }
 }
-
-/** The column of a request that a property of its projection is. @param {number} property */
-const columnOf = (property) =>
-  (property >= firstColumn && property < OUTLINE_CHILDREN ? property - firstColumn : undefined);
 
 /** Totals that are not known. @param {Record<string, any>} totals */
 const nothingOf = (totals) =>

@@ -6,7 +6,7 @@
 import { decodePredicate } from '../wire/predicate.js';
 import { NestError } from '../wire/errors.js';
 import { entityProperty } from '../wire/model.js';
-import { conjuncts, KnownPredicate } from './known-predicate.js';
+import { conjuncts, isOwnComparison, KnownPredicate } from './known-predicate.js';
 import { RowTerms } from './row-terms.js';
 
 /**
@@ -22,8 +22,9 @@ import { RowTerms } from './row-terms.js';
 /** A source as text, for maps. @param {Source} source */
 export const textOf = ({ object, relationship }) => `${object} ${relationship}`;
 
-/** The pseudo-properties of outlines. */
+/** What only the rows of outlines have: the number of children, and the depth. */
 export const OUTLINE_CHILDREN = 65534;
+export const OUTLINE_DEPTH = 65535;
 
 export class ViewShape {
   /** @param {OverlayView} view @param {import('./schema.js').Schema} schema @param {any} entity of the request */
@@ -63,7 +64,27 @@ export class ViewShape {
     for (const { rows } of state.sections) count += rows.length;
     /** Whether the window contains the beginning and the end of the whole result. */
     this.startsAtFirst = !position || position.start.row === 0;
-    this.endsAtLast = !position || position.start.row + count >= position.total;
+    // An empty window may begin behind the end.
+    const isBehind = count === 0 && !this.startsAtFirst;
+    this.endsAtLast = !position || (position.start.row + count >= position.total && !isBehind);
+  }
+
+  /**
+   * The number of reasons for which any row may differ after the transactions, whatever orders the rows.
+   * @param {import('./known-paths.js').KnownPaths} paths
+   */
+  doubts(paths) {
+    const { known } = paths;
+    let doubts = this.isOpaque ? 1 : 0;
+    // The rows of a source that may have been deleted, which no row refers to.
+    if (this.source && known.changes.get(this.source.object)?.mayBeGone) doubts += 1;
+    for (const comparison of this.predicate.comparisons) {
+      if (isOwnComparison(comparison)) continue;
+      const isAffected = comparison.operator === 'IN SUBTREE'
+        ? known.changed.size > 0 : paths.isAffectedFrom(comparison.path, this.entity);
+      if (isAffected) doubts += 1;
+    }
+    return doubts;
   }
 
   /** The relationship whose list orders the rows. @param {import('./schema.js').Schema} schema */
@@ -160,13 +181,21 @@ function nodesOf(bytes) {
  * @param {import('./schema.js').Schema} schema
  * @returns {readonly number[]} ascending
  */
-export function widened({ projection, sort, predicate, section }, entity, schema) {
+export function widened({ projection, sort, predicate, section, source = null, outline = null }, entity, schema) {
   const comparisons = nodesOf(predicate).filter((node) => 'operator' in node);
   const paths = [...sort, ...comparisons, ...section ? [section] : []].flatMap(({ path }) => path ?? []);
   const wanted = new Set(projection);
   for (const { steps, leaf, property } of paths) {
     const first = steps[0] ?? (leaf === 1 ? property : undefined);
     if (first !== undefined && schema.isStored(entity, first)) wanted.add(first);
+  }
+  if (outline) {
+    // The tree needs each row's parent, and what folds it.
+    const relationship = source && schema.relationship(schema.entity(entity.number), source.relationship);
+    const above = relationship && schema.inverse(relationship);
+    if (above) wanted.add(above.number);
+    if (outline.expansion.attribute !== undefined) wanted.add(outline.expansion.attribute);
+    wanted.add(OUTLINE_CHILDREN).add(OUTLINE_DEPTH);
   }
   if (schema.kinds(entity.number).length > 1) wanted.add(entityProperty);
   return [...wanted].sort((a, b) => a - b);

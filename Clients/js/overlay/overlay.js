@@ -16,6 +16,7 @@
 import { KnownObjects } from './known-objects.js';
 import { KnownPaths } from './known-paths.js';
 import { run } from './known-steps.js';
+import { LaidOutline } from './laid-outline.js';
 import { LaidView, unchanged } from './laid-view.js';
 import { Refusal } from './refusal.js';
 import { schemaOf } from './schema.js';
@@ -40,9 +41,13 @@ export function laid(views, transactions, model, now) {
   const { known, refused } = executed(shown, transactions, now);
   const paths = new KnownPaths(known);
   const all = shown.shapes.map((shape, index) =>
-    (shape ? new LaidView(index, shape, paths).finish() : unchanged(views[index].state, 1)));
+    (shape ? laidOver(index, shape, paths) : unchanged(views[index].state, 1)));
   return { views: all, refused };
 }
+
+/** @param {number} index @param {any} shape @param {KnownPaths} paths */
+const laidOver = (index, shape, paths) =>
+  (shape.isOutline ? new LaidOutline(index, shape, paths) : new LaidView(index, shape, paths)).finish();
 
 /** @param {ShownRows} shown @param {readonly (readonly any[])[]} transactions @param {any} now */
 function executed(shown, transactions, now) {

@@ -6,6 +6,7 @@
 import { entityProperty } from '../wire/model.js';
 import { Reference } from '../wire/values.js';
 import { ViewShape } from './overlay-view.js';
+import { ShownOutline } from './shown-outline.js';
 
 /** @typedef {import('./overlay-view.js').OverlayView} OverlayView */
 /** @typedef {{ id: number, values: readonly any[] }} StateRow */
@@ -36,6 +37,14 @@ export class ShownRows {
     this.shapes = views.map((view) => {
       const entity = schema.entity(view.request.entity);
       return entity && new ViewShape(view, schema, entity);
+    });
+    /**
+     * The trees of the views that are outlines; null for others, and for those whose rows lack what it takes.
+     * @type {(ShownOutline | null)[]}
+     */
+    this.outlines = views.map(({ state }, view) => {
+      const shape = this.shapes[view];
+      return shape?.isOutline ? ShownOutline.of(state, shape) : null;
     });
     this.indexes = views.map(({ state }) => indexOf(state));
   }

@@ -1,12 +1,16 @@
 // Checks every publish of a list that shows own writes against the laws of optimistic writes.
 
 import assert from 'node:assert/strict';
+import { Row } from '../../client/shown.js';
 import { applyDiff } from '../../wire/results.js';
 import { shown } from '../rules/same.js';
 
 /** The rows of a state as text, with their sections. */
 export const textOf = (sections) => shown(sections.flatMap(({ key, rows }) =>
-  rows.map(({ id, values }) => [plain(key), id, [...values].map(plain)])));
+  rows.map((row) => [plain(key), row.id, [...row.values].map(plain), ...(row instanceof Row ? fold(row) : [])])));
+
+/** What only rows of outlines have. */
+const fold = ({ depth, children, isExpanded }) => (typeof isExpanded === 'boolean' ? [depth, children, isExpanded] : []);
 
 /** -0 is 0 in the store, and a list may be of any class. */
 const plain = (value) => {
@@ -82,8 +86,7 @@ export class Watcher {
 
   /** The server's state without the values that the program did not ask for. */
   get server() {
-    const { state, requests, request } = this.inner;
-    const { wire, projection } = requests.get(request);
+    const { state, asked: { wire, projection } } = this.inner;
     const slots = projection.map((one) => wire.projection.indexOf(one));
     const narrow = ({ id, values }) => ({ id, values: slots.map((slot) => values[slot]) });
     return { ...state, sections: state.sections.map((section) => ({ ...section, rows: section.rows.map(narrow) })) };

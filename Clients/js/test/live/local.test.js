@@ -41,6 +41,31 @@ class Subject {
     return watcher;
   }
 
+  /** Follows an outline. Its windows are mostly shorter than it. */
+  async followOutline(limit = this.random.pick([5, 20, 200]), owner = this.random.pick(this.run.world.owners)) {
+    const { random, run: { world } } = this;
+    let request = this.entities.Thing.of(owner, 'then')
+      .properties(...random.pick([['title'], ['title', 'done', 'parent'], ['depth']]))
+      .window(owner === 1 ? 0 : random.pick([0, 0, 3]), limit);
+    if (random.chance(0.3)) request = request.where(random.pick(['done == NO', 'title != "a"', 'depth == nil OR depth < 64']));
+    const folds = { expand: owner === 1 ? 'all' : random.pick(['all', 'all', 'none', 'done']), except: [random.pick(world.things)] };
+    const results = await this.local.outline(request, folds);
+    const watcher = new Watcher(this.nest, this.local, results, this.run.faults);
+    Object.assign(watcher, { folds, outline: request, described: { outline: true, folds, where: request.predicates } });
+    this.watchers.push(watcher);
+    return watcher;
+  }
+
+  /** Folds, scrolls, or shows what is below another object. */
+  changeOutline({ results, folds }) {
+    const { random, run: { world } } = this;
+    const kind = random.pick(['fold', 'fold', 'scroll', 'zoom', 'where']);
+    if (kind === 'fold' && folds.expand !== 'done') return results.setExpanded(random.pick(world.things), random.chance(0.6));
+    if (kind === 'scroll') return results.scroll({ offset: random.pick([0, 0, 2, 6]), limit: random.pick([4, 30, 200]) });
+    if (kind === 'where') return results.change({ where: random.pick([null, null, 'done == NO']) });
+    return results.zoom(random.pick(world.owners));
+  }
+
   write(fill = null) {
     const name = this.run.world.name();
     let remember;
@@ -72,8 +97,12 @@ class Subject {
       case 'burst': for (let count = random.between(2, 6); count > 0; count -= 1) this.write(); return undefined;
       case 'undo': return void this.local.undo().done.catch((error) => this.run.count(`undo ${error.code}`));
       case 'redo': return void this.local.redo().done.catch((error) => this.run.count(`redo ${error.code}`));
-      case 'follow': return void await this.follow();
+      case 'follow': return void await (random.chance(0.4) ? this.followOutline() : this.follow());
       case 'change': {
+        if (watcher.outline) {
+          if (!watcher.isPaused) await Promise.race([this.changeOutline(watcher).catch(() => {}), pause(2_000)]);
+          return undefined;
+        }
         const request = changedRequest(random, watcher.described, this.run.world);
         if (watcher.isPaused) return undefined;
         return watcher.results.change(build(this.entities, request)).then((isNewest) => {
@@ -90,8 +119,22 @@ class Subject {
     }
   }
 
+  /** What an outline must show by now. */
+  async freshOutline({ results }) {
+    const { request, folds } = results;
+    const other = await this.run.other.outline(request, folds);
+    try {
+      await until(() => other.status === 'live' || other.status === 'ended', () => other.status);
+      return other.state;
+    } finally {
+      other.close();
+    }
+  }
+
   /** What a list must show by now. */
-  async fresh({ request, state: { position } }) {
+  async fresh(watcher) {
+    if (watcher.outline) return this.freshOutline(watcher);
+    const { request, state: { position } } = watcher.results;
     const { anchor, before, after } = request.shownWindow ?? {};
     // A window follows the object that it is around to the place of that object, when it is gone.
     const now = anchor && position?.anchor ? request.around(position.anchor, before, after) : request;
@@ -120,11 +163,11 @@ class Subject {
       await until(async () => {
         if (watcher.results.status === 'ended') return true;
         const { state } = watcher.results;
-        const fresh = await this.fresh(watcher.results);
+        const fresh = await this.fresh(watcher);
         const isSame = textOf(fresh.sections) === textOf(state.sections) && fresh.total === state.total;
         return isSame && state.isCurrent && watcher.results.status === 'live';
       }, async () => `${watcher.results.status} ${textOf(watcher.results.state.sections)} is not ${
-        textOf((await this.fresh(watcher.results)).sections)} of ${JSON.stringify(watcher.described)}`);
+        textOf((await this.fresh(watcher)).sections)} of ${JSON.stringify(watcher.described)}`);
       run.count('equal');
     }
   }
@@ -217,7 +260,7 @@ test(`own writes are shown at once, and lists end as the server has them (NEST_S
 test(`what is decided is what the server answers, and its confirmation changes no row (NEST_SEED=${seed})`,
   { skip: missing }, async (context) => {
     const run = new Run(new Random(seed));
-    const counts = { decided: 0, changed: 0, undecided: 0, refused: 0 };
+    const counts = { decided: 0, changed: 0, undecided: 0, refused: 0, outlines: 0 };
     try {
       await run.start(true);
       const [subject] = run.subjects;
@@ -234,6 +277,8 @@ test(`what is decided is what the server answers, and its confirmation changes n
             const request = randomRequest(subject.random, run.world);
             await subject.follow({ ...request, window: null, around: null });
           }
+          await subject.followOutline(1_000);
+          await subject.followOutline(1_000, 1);
           await until(() => subject.watchers.every(({ results }) => results.status !== 'connecting'));
           await run.world.learn(run.server);
         }
@@ -263,11 +308,12 @@ test(`what is decided is what the server answers, and its confirmation changes n
             assert.equal(watcher.rowEvents, rowEvents, `${about()}: a confirmation publishes rows`);
             counts.decided += 1;
             if (text !== before[index]) counts.changed += 1;
+            if (text !== before[index] && watcher.outline) counts.outlines += 1;
           } else counts.undecided += 1;
         });
       }
       context.diagnostic(JSON.stringify(counts));
-      if (steps >= 100) assert.ok(counts.decided > 300 && counts.changed > 50, JSON.stringify(counts));
+      if (steps >= 100) assert.ok(counts.decided > 300 && counts.changed > 50 && counts.outlines > 10, JSON.stringify(counts));
     } finally {
       await run.close();
     }
