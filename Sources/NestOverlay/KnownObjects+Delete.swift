@@ -162,7 +162,8 @@ extension KnownObjects {
         switch self.value(relationship.number, of: id) {
         case nil: true
         case .reference(let target)?:
-            !safe.contains(target) && (self.changes[target]?.mayBeGone ?? !self.isSeen(target))
+            // What refers to a deleted object of a known entity has lost it already.
+            !safe.contains(target) && (self.changes[target].map { $0.isGone || $0.mayBeGone } ?? !self.isSeen(target))
         default: false
         }
     }

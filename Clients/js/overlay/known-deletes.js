@@ -188,7 +188,9 @@ function mayLose(known, id, relationship, safe) {
   if (value === undefined) return true;
   if (!(value instanceof Reference)) return false;
   const target = value.id;
-  return !safe.has(target) && (known.changes.get(target)?.mayBeGone ?? !isSeen(known, target));
+  const change = known.changes.get(target);
+  // What refers to a deleted object of a known entity has lost it already.
+  return !safe.has(target) && (change ? change.isGone || change.mayBeGone : !isSeen(known, target));
 }
 
 /** Whether everything that can delete the object is followed. @param {KnownObjects} known @param {number} id */
