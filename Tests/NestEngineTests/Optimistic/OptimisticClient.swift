@@ -195,11 +195,18 @@ final class OptimisticClient {
             && (from..<server.revision.rawValue + 1).allSatisfy { self.own.contains(Revision($0)) }
         guard isConfirmation, !self.isDisturbed, old.isDecided else { return }
         self.counts["confirmations", default: 0] += 1
-        if old.state.sections.map(\.rows) != view.state.sections.map(\.rows), request.window == nil {
+        if request.outline != nil { self.counts["confirmed outlines", default: 0] += 1 }
+        let isWhole = request.window == nil || (request.outline != nil && Self.isWhole(old.state) && Self.isWhole(server))
+        if old.state.sections.map(\.rows) != view.state.sections.map(\.rows), isWhole {
             Issue.record(
                 "\(what): a confirmation shows \(Self.brief(view)) instead of \(Self.brief(old)) of \(request); pending \(self.views.pending.writes.map { ($0.state, $0.transaction.mutations.map(\.brief)) })"
             )
         }
+    }
+
+    /// Whether a window shows all rows.
+    private static func isWhole(_ state: SectionedSnapshot) -> Bool {
+        state.window.map { $0.start.row == 0 && $0.total == state.total } ?? true
     }
 
     private static func brief(_ view: OverlaidView) -> String {

@@ -33,7 +33,7 @@ final class OptimisticSimulation {
     init(seed: UInt64, mutant: OptimisticMutant? = nil) throws {
         self.seed = seed
         self.random = SeededRandom(seed: seed)
-        self.model = try (seed.isMultiple(of: 2) ? ModelDraft.club : .workshop).compile()
+        self.model = try [ModelDraft.club, .workshop, .tree][Int(seed % 3)].compile()
         let configuration = Store.Configuration(
             location: .file(self.directory.path + "/nest.sqlite"),
             model: self.model
@@ -41,7 +41,7 @@ final class OptimisticSimulation {
         self.store = try Store(configuration, newHistoryID: Identifier128.random(using: &self.random))
         self.engine = try Engine(
             store: self.store,
-            limits: EngineLimits(differenceRowsMin: seed.isMultiple(of: 3) ? 2 : 64)
+            limits: EngineLimits(differenceRowsMin: seed.isMultiple(of: 5) ? 2 : 64)
         )
         self.scene = Scene(model: self.model, naive: try NaiveResults(self.store), &self.random)
         self.other = SimulatedClient(session: .random(using: &self.random), connection: ConnectionID(0))
@@ -149,9 +149,13 @@ final class OptimisticSimulation {
 
     private func subscribe(_ client: OptimisticClient) throws {
         guard client.client.subscriptions.count < 6 else { return }
-        guard var asked = self.random.request(self.scene) else { return }
+        let isOutline = self.random.oneIn(3)
+        guard var asked = isOutline ? self.random.outline(self.scene) : self.random.request(self.scene) else { return }
         asked.totals = []
-        if self.random.oneIn(3) { asked.window = self.random.window(self.scene.naive.order(asked)) }
+        if let outline = asked.outline {
+            let rows = self.scene.naive.shown(asked, NaiveFolds(outline)).rows.map(\.id)
+            asked.window = self.random.oneIn(2) ? .range(offset: 0, limit: 1_000) : self.random.outlineWindow(rows)
+        } else if self.random.oneIn(3) { asked.window = self.random.window(self.scene.naive.order(asked)) }
         let request = asked.canonical(in: self.model).widened(in: self.model).canonical(in: self.model)
         guard client.client.subscriptions[request] == nil else { return }
         try self.perform([client.client.subscribe(request)])

@@ -56,6 +56,14 @@ extension SeededRandom {
         return request
     }
 
+    /// Returns a window of an outline, which has at most 1,000 rows.
+    mutating func outlineWindow(_ rows: [ObjectID]) -> FetchWindow {
+        if self.oneIn(2), let id = rows.randomElement(using: &self) {
+            return .around(id, before: self.below(5), after: self.below(5))
+        }
+        return .range(offset: self.below(rows.count + 2), limit: 1 + self.below(6))
+    }
+
     /// Mostly an object with many children.
     private mutating func source(
         _ objects: [ObjectID],
