@@ -2,6 +2,7 @@ import NestModel
 
 /// The writes of one client that are not settled, in the order in which the client made them.
 ///
+///      open ──ended──▶ queued
 ///     queued ──sent──▶ sent ──OWN or RECEIPT──▶ committed(r) ──all views at r──▶ settled
 ///       ▲               │ ├──RECEIPT, unchanged────────────────────────────────▶ settled
 ///       │               │ └──ERROR, not to be repeated──▶ refused
@@ -22,6 +23,8 @@ package struct PendingWrites: Sendable {
     }
 
     package enum State: Hashable, Sendable {
+        /// Its group is not ended: steps may follow. It is shown; it and the writes after it wait.
+        case open
         case queued
         /// Under way, as the request with this number. The number is the client's: OWN and receipts are found by it.
         case sent(request: UInt64)
@@ -35,7 +38,7 @@ package struct PendingWrites: Sendable {
 
     package struct Write: Sendable {
         package let id: ID
-        package let transaction: UnconfirmedTransaction
+        package fileprivate(set) var transaction: UnconfirmedTransaction
         package fileprivate(set) var state = State.queued
         /// Whether it was sent before.
         fileprivate var wasSent = false
@@ -69,18 +72,30 @@ package struct PendingWrites: Sendable {
 
     // MARK: The client
 
-    package mutating func add(_ transaction: UnconfirmedTransaction) -> ID {
+    package mutating func add(_ transaction: UnconfirmedTransaction, isOpen: Bool = false) -> ID {
         defer { self.nextID += 1 }
         let id = ID(self.nextID)
-        self.writes.append(Write(id: id, transaction: transaction))
+        self.writes.append(Write(id: id, transaction: transaction, state: isOpen ? .open : .queued))
         return id
+    }
+
+    /// Gives an open write other steps: those that it had, and more.
+    package mutating func replace(_ id: ID, with transaction: UnconfirmedTransaction) {
+        guard let index = self.index(id), self.writes[index].state == .open else { return }
+        self.writes[index].transaction = transaction
+    }
+
+    /// An open write has all its steps.
+    package mutating func close(_ id: ID) {
+        guard let index = self.index(id), self.writes[index].state == .open else { return }
+        self.writes[index].state = .queued
     }
 
     /// Forgets a write that was not sent. Returns it, or `nil` if it was.
     package mutating func withdraw(_ id: ID) -> Write? {
-        guard let index = self.index(id), self.writes[index].state == .queued, !self.writes[index].wasSent else {
-            return nil
-        }
+        guard let index = self.index(id), !self.writes[index].wasSent,
+            self.writes[index].state == .queued || self.writes[index].state == .open
+        else { return nil }
         self.reconsider()
         return self.writes.remove(at: index)
     }
@@ -109,7 +124,7 @@ package struct PendingWrites: Sendable {
         self.writes[index].wasSent = true
         switch self.writes[index].state {
         case .queued, .doubtful, .sent: self.writes[index].state = .sent(request: request)
-        case .committed, .parked: break
+        case .open, .committed, .parked: break
         }
     }
 
@@ -163,7 +178,7 @@ package struct PendingWrites: Sendable {
     /// Parks the writes that are not under way. Returns them.
     package mutating func parkUnsent() -> [ID] {
         var parked: [ID] = []
-        for index in self.writes.indices where self.writes[index].state == .queued {
+        for index in self.writes.indices where [.open, .queued].contains(self.writes[index].state) {
             self.writes[index].state = .parked
             parked.append(self.writes[index].id)
         }
@@ -185,7 +200,7 @@ package struct PendingWrites: Sendable {
         var parked: [ID] = []
         for index in self.writes.indices {
             switch self.writes[index].state {
-            case .queued, .sent, .doubtful:
+            case .open, .queued, .sent, .doubtful:
                 self.writes[index].state = .parked
                 parked.append(self.writes[index].id)
             case .committed, .parked: break
@@ -206,7 +221,7 @@ package struct PendingWrites: Sendable {
         self.writes.filter { write in
             guard !write.isRetracted, !write.isHopeless else { return false }
             switch write.state {
-            case .queued, .sent, .doubtful: return true
+            case .open, .queued, .sent, .doubtful: return true
             case .committed(let committed): return revision < committed
             case .parked: return false
             }

@@ -18,8 +18,8 @@ import NestOverlay
 /// objects have their ids from the beginning. What the client cannot know, because it does not hold all objects, it
 /// leaves as the server has it (`OptimisticState.undecided`). Pending writes cost the server nothing.
 ///
-/// Limits: outlines are shown as the server has them. A write is not part of an open group. Pending writes are lost
-/// with the process.
+/// Limits: pending writes are lost with the process. A write is not part of a group of `NestClient`; `group` makes one
+/// of several writes.
 public final class OptimisticClient: Sendable {
     public let client: NestClient
     private let core: OptimisticCore
@@ -42,7 +42,11 @@ public final class OptimisticClient: Sendable {
     /// the write is refused with `limitExceeded`.
     @discardableResult
     public func save(_ context: ObjectContext, name: String? = nil) throws(NestError) -> PendingWrite {
-        try self.write(try context.takeTransaction(named: name) { (count) throws(NestError) in try self.ids(count) })
+        try self.write(try self.transaction(of: context, named: name))
+    }
+
+    func transaction(of context: ObjectContext, named name: String?) throws(NestError) -> WriteTransaction {
+        try context.takeTransaction(named: name) { (count) throws(NestError) in try self.ids(count) }
     }
 
     /// Writes a transaction, and shows it at once. Its inserts should be *insert as* with ids of `newID`: an object
@@ -55,6 +59,44 @@ public final class OptimisticClient: Sendable {
         let core = self.core
         core.enqueue { $0.add(write) }
         return write
+    }
+
+    /// Makes one write of several, which are shown one by one: one transaction, which is sent when `body` has returned,
+    /// and one undo entry. Writes outside the group that come after its begin wait until it ends. If `body` throws,
+    /// nothing is sent, and nothing of the group is shown any more. Returns the write, or `nil` if `body` has written
+    /// nothing.
+    ///
+    ///     try await optimistic.group("Tidy up") { group in
+    ///         for context in contexts { try group.save(context) }
+    ///     }
+    ///
+    /// It has the limits of a transaction: `limitExceeded` refuses it whole.
+    @discardableResult
+    public func group(
+        _ name: String? = nil,
+        _ body: (OptimisticGroup) async throws -> Void
+    ) async throws -> PendingWrite? {
+        let pending = PendingWrite(WriteTransaction(name: name, key: NestClient.newKey(), mutations: []), isOpen: true)
+        let core = self.core
+        core.enqueue { $0.add(pending) }
+        do {
+            try await body(OptimisticGroup(self, pending))
+        } catch {
+            core.enqueue { $0.cancel(pending) }
+            throw error
+        }
+        guard !pending.transaction.mutations.isEmpty else {
+            core.enqueue { $0.cancel(pending) }
+            return nil
+        }
+        pending.become(.queued)
+        core.enqueue { $0.end(pending) }
+        return pending
+    }
+
+    func grew(_ pending: PendingWrite) {
+        let core = self.core
+        core.enqueue { $0.grew(pending) }
     }
 
     /// Takes an id for a new object from the reserved ones.
@@ -73,7 +115,7 @@ public final class OptimisticClient: Sendable {
         return ids
     }
 
-    /// Undoes the newest write. A pending one is shown no more at once; it is undone when the server has it, so this
+    /// Undoes the newest write; `busy` while that is a group which has not ended. A pending one is shown no more at once; it is undone when the server has it, so this
     /// waits for the connection. Returns `nil` if there is nothing left to undo: the pending write was not sent and is
     /// withdrawn, or the server has refused it. Without a pending write it is `NestClient.undo`.
     @discardableResult
@@ -81,6 +123,7 @@ public final class OptimisticClient: Sendable {
         switch await self.core.beginUndo() {
         case .withdrawn: return nil
         case .none: return try await self.client.undo(options: options)
+        case .open: throw NestError(.busy, "the newest write is a group that has not ended")
         case .retracted(let id, let write):
             let written: Receipt
             do throws(NestError) { written = try await write.receipt() } catch {
@@ -122,13 +165,34 @@ public final class OptimisticClient: Sendable {
         _ request: ObjectFetchRequest,
         _ body: (AsyncThrowingStream<OptimisticState, any Error>) async throws -> Result
     ) async throws -> Result {
+        let (states, continuation) = OptimisticState.stream()
+        let (id, _) = await self.core.follow(request, continuation)
         let core = self.core
-        let (states, continuation) = AsyncThrowingStream<OptimisticState, any Error>.makeStream(
-            bufferingPolicy: .bufferingNewest(1)
-        )
-        let id = await core.follow(request, continuation)
         defer { core.enqueue { $0.unfollow(id) } }
         return try await body(states)
+    }
+
+    /// Follows an outline while `body` runs: see `NestClient.withOutline`. Rows that a pending write inserts, moves or
+    /// deletes are shown at once, as far as the rows of the window say what that gives; what unfolds waits for the
+    /// server.
+    public func withOutline<Result>(
+        _ request: ObjectFetchRequest,
+        _ body: (OptimisticOutline) async throws -> Result
+    ) async throws -> Result {
+        let (states, continuation) = OptimisticState.stream()
+        let (id, results) = await self.core.follow(try request.asOutline(), continuation)
+        let core = self.core
+        defer { core.enqueue { $0.unfollow(id) } }
+        return try await body(OptimisticOutline(states: states, results: OutlineResults(results)))
+    }
+}
+
+extension OptimisticState {
+    /// A slow consumer misses states, never the newest.
+    fileprivate static func stream() -> (
+        AsyncThrowingStream<OptimisticState, any Error>, AsyncThrowingStream<OptimisticState, any Error>.Continuation
+    ) {
+        AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 }
 

@@ -80,8 +80,35 @@ actor OptimisticCore {
             return write.finish(.refused, .failure(NestError(.limitExceeded, message)))
         }
         let time = Int64(Date().timeIntervalSince1970 * 1_000_000)
-        let id = self.views.pending.add(UnconfirmedTransaction(write.transaction.mutations, time: time))
+        let transaction = UnconfirmedTransaction(write.transaction.mutations, time: time)
+        let id = self.views.pending.add(transaction, isOpen: write.state == .open)
         self.handles[id] = write
+        self.send()
+        self.publishSoon()
+    }
+
+    private func id(of write: PendingWrite) -> PendingWrites.ID? { self.handles.first { $0.value === write }?.key }
+
+    /// A group has more steps.
+    func grew(_ write: PendingWrite) {
+        guard let id = self.id(of: write), let old = self.views.pending[id]?.transaction else { return }
+        self.views.pending.replace(id, with: UnconfirmedTransaction(write.transaction.mutations, time: old.time))
+        self.publishSoon()
+    }
+
+    /// A group has ended.
+    func end(_ write: PendingWrite) {
+        guard let id = self.id(of: write), self.views.pending[id]?.state == .open else { return }
+        self.views.pending.close(id)
+        write.become(.queued)
+        self.send()
+    }
+
+    /// A group was given up: nothing of it was sent.
+    func cancel(_ write: PendingWrite) {
+        guard let id = self.id(of: write), self.views.pending.withdraw(id) != nil else { return }
+        self.handles[id] = nil
+        write.finish(.withdrawn, .failure(NestError(.cancelled, "its group was given up")))
         self.send()
         self.publishSoon()
     }
@@ -89,7 +116,7 @@ actor OptimisticCore {
     func follow(
         _ request: ObjectFetchRequest,
         _ continuation: AsyncThrowingStream<OptimisticState, any Error>.Continuation
-    ) async -> OptimisticViews.ID {
+    ) async -> (id: OptimisticViews.ID, results: ResultsSubscription) {
         let id = OptimisticViews.ID(self.nextView)
         self.nextView += 1
         let model = self.views.model
@@ -115,7 +142,7 @@ actor OptimisticCore {
         )
         let cached = await core.cached(wide)
         await core.subscribe(subscriber, queue, to: wide, cached: cached)
-        return id
+        return (id, ResultsSubscription(queue: queue, core: core, subscriber: subscriber))
     }
 
     func unfollow(_ id: OptimisticViews.ID) {
@@ -131,6 +158,8 @@ actor OptimisticCore {
         case withdrawn
         /// The newest write is pending, and not shown any more.
         case retracted(PendingWrites.ID, PendingWrite)
+        /// The newest write is a group that has not ended.
+        case open
         case none
     }
 
@@ -138,6 +167,7 @@ actor OptimisticCore {
     func beginUndo() -> Undo {
         let newest = self.views.pending.writes.last { !$0.isRetracted && !self.views.pending.isSettled($0.id) }
         guard let newest, let handle = self.handles[newest.id] else { return .none }
+        if newest.state == .open { return .open }
         if self.views.pending.withdraw(newest.id) != nil {
             self.handles[newest.id] = nil
             self.publish()
@@ -306,6 +336,8 @@ actor OptimisticCore {
     private func send() {
         guard case .ready = self.core.assumeIsolated({ $0.machine.phase }) else { return }
         for write in self.views.pending.writes {
+            // The writes after a group wait for it.
+            guard write.state != .open else { return }
             guard !self.isPausing, self.tokens.count < (self.isCareful ? 1 : Self.sentMax) else { return }
             guard write.state == .queued, let handle = self.handles[write.id], !self.tokens.values.contains(write.id)
             else { continue }
@@ -390,7 +422,7 @@ actor OptimisticCore {
             }
             self.followed[id]?.isCurrent = queue.isCurrent
             if !changes.isEmpty, self.followed[id]?.hasState == true {
-                self.views.took(id, OverlayView(request: queue.request, state: queue.state))
+                self.views.took(id, OverlayView(request: self.request(of: id, queue), state: queue.state))
             }
             switch changes.last {
             case .reset, .paused: self.views.stopped(id)
@@ -402,6 +434,15 @@ actor OptimisticCore {
                 self.core.assumeIsolated { $0.enqueue { $0.unsubscribe(ended.subscriber) } }
             }
         }
+    }
+
+    /// Returns the request of a list; of an outline with the fold states that the server has confirmed.
+    private func request(of id: OptimisticViews.ID, _ queue: ResultsQueue) -> ObjectFetchRequest {
+        guard queue.request.outline != nil, let subscriber = self.followed[id]?.subscriber else { return queue.request }
+        var request = queue.request
+        let current = self.core.assumeIsolated { $0.currentRequest(subscriber) }
+        request.outline = current?.outline ?? request.outline
+        return request
     }
 
     private func show(_ view: OverlaidView, _ id: OptimisticViews.ID) {

@@ -7,6 +7,8 @@ import NestModel
 /// shown no more, `receipt` throws why, and `transaction` may be corrected and written again.
 public final class PendingWrite: Sendable {
     public enum State: Hashable, Sendable {
+        /// Its group has not ended: see `OptimisticClient.group`.
+        case open
         /// It waits for a connection, or for the writes before it.
         case queued
         case sent
@@ -25,18 +27,19 @@ public final class PendingWrite: Sendable {
     }
 
     private struct Contents {
-        var state = State.queued
+        var transaction: WriteTransaction
+        var state: State
         var result: Result<Receipt, NestError>?
         var waiters: [UInt64: CheckedContinuation<Result<Receipt, NestError>, Never>] = [:]
         var nextWaiter: UInt64 = 0
     }
 
     /// What was written, with the ids of inserted objects and the idempotency key.
-    public let transaction: WriteTransaction
-    private let contents = NIOLockedValueBox(Contents())
+    public var transaction: WriteTransaction { self.contents.withLockedValue { $0.transaction } }
+    private let contents: NIOLockedValueBox<Contents>
 
-    init(_ transaction: WriteTransaction) {
-        self.transaction = transaction
+    init(_ transaction: WriteTransaction, isOpen: Bool = false) {
+        self.contents = NIOLockedValueBox(Contents(transaction: transaction, state: isOpen ? .open : .queued))
     }
 
     public var state: State { self.contents.withLockedValue { $0.state } }
@@ -66,6 +69,15 @@ public final class PendingWrite: Sendable {
     }
 
     private static let stoppedWaiting = NestError(.cancelled, "cancelled while waiting; the write goes on")
+
+    /// Adds the steps of a transaction. Returns `false` if the write is not open any more.
+    func append(_ transaction: WriteTransaction) -> Bool {
+        self.contents.withLockedValue { contents in
+            guard contents.state == .open else { return false }
+            contents.transaction.append(transaction)
+            return true
+        }
+    }
 
     func become(_ state: State) { self.contents.withLockedValue { $0.state = state } }
 

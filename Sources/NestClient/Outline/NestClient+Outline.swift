@@ -20,16 +20,24 @@ extension NestClient {
         verifyDigest: Bool = false,
         _ body: (OutlineResults) async throws -> Result
     ) async throws -> Result {
-        var request = request
+        let request = try request.asOutline()
+        return try await self.withFetchedResults(request, verifyDigest: verifyDigest) { results in
+            try await body(OutlineResults(results))
+        }
+    }
+}
+
+extension ObjectFetchRequest {
+    /// Returns the request with what an outline needs.
+    func asOutline() throws(NestError) -> ObjectFetchRequest {
+        var request = self
         request.outline = request.outline ?? FetchOutline()
         if request.outline?.expansion == .asBefore { throw OutlineFolds.asBefore }
-        request.window = request.window ?? .range(offset: 0, limit: Self.outlineRowsUsual)
+        request.window = request.window ?? .range(offset: 0, limit: NestClient.outlineRowsUsual)
         if !request.projection.isEmpty {
             let missing = [PropertyNumber.outlineChildren, .outlineDepth].filter { !request.projection.contains($0) }
             request.projection += missing
         }
-        return try await self.withFetchedResults(request, verifyDigest: verifyDigest) { results in
-            try await body(OutlineResults(results))
-        }
+        return request
     }
 }
