@@ -1,7 +1,8 @@
 /** Optimistic writes: lists show this client's writes at once, and the server decides what stays. */
 
 import type {
-  BaseRow, Change, FetchRequest, ListState, Nest, NestError, NewObject, ObjectLike, Receipt, Results, Row, Transaction,
+  BaseRow, Change, FetchRequest, ListState, Nest, NestError, NewObject, ObjectLike, OutlineChange, OutlineExpansion,
+  OutlineResults, OutlineState, Receipt, Results, Row, Transaction,
 } from './index.js';
 
 /** A new object of a write. */
@@ -16,12 +17,12 @@ export interface LocalTransaction extends Transaction {
 }
 
 /**
- * `queued`: not sent. `sent`: no answer yet. `committed`: durable, but some list has not reached its revision.
+ * `open`: its group has not ended. `queued`: not sent. `sent`: no answer yet. `committed`: durable, but some list has not reached its revision.
  * `settled`: every list shows it as the server has it. `refused`: the server has refused it, or it was undone before it
  * was sent (CANCELLED). `parked`: it is not known whether it happened, or it cannot be sent to this server; the program
  * decides.
  */
-export type WriteState = 'queued' | 'sent' | 'committed' | 'settled' | 'refused' | 'parked';
+export type WriteState = 'open' | 'queued' | 'sent' | 'committed' | 'settled' | 'refused' | 'parked';
 
 /** A write that lists show before the server has it. */
 export interface Write {
@@ -47,6 +48,12 @@ export interface Write {
   again(body?: (tx: LocalTransaction) => void): Write;
 }
 
+/** The transactions of a group. */
+export interface LocalGroup {
+  /** Adds steps, and shows them at once. If `body` throws, the group is given up. INVALID after its end. */
+  transaction<R>(body: (tx: LocalTransaction) => R): R;
+}
+
 /** A state that may show writes which the server has not confirmed. */
 export interface LocalState<R extends BaseRow = Row> extends ListState<R> {
   /** How many things are known for which rows may differ from what the server will answer. */
@@ -70,6 +77,25 @@ export interface LocalResults<R extends BaseRow = Row>
   getSnapshot(): LocalState<R>;
 }
 
+/** The state of an outline that may show writes which the server has not confirmed. */
+export interface LocalOutlineState extends OutlineState {
+  readonly undecided: number;
+  readonly isCurrent: boolean;
+  pendingOf(row: ObjectLike): 'none' | 'queued' | 'sent';
+}
+
+/** As of an outline; `pending`: no row has changed, but whether rows are pending, `undecided` or `isCurrent`. */
+export type LocalOutlineChange = (OutlineChange | { readonly type: 'pending' }) & { readonly state: LocalOutlineState };
+
+/** A live outline that shows this client's own writes. */
+export interface LocalOutlineResults
+  extends Omit<OutlineResults, 'state' | 'subscribe' | 'getSnapshot' | typeof Symbol.asyncIterator>,
+  AsyncIterable<LocalOutlineChange> {
+  readonly state: LocalOutlineState;
+  subscribe(listener: (change: LocalOutlineChange) => void): () => void;
+  getSnapshot(): LocalOutlineState;
+}
+
 export interface UndoneOptions {
   policy?: 'keep' | 'force' | 'strict';
   rehomes?: boolean;
@@ -88,7 +114,18 @@ export interface Optimistic {
     options?: { coalescing?: { key: string; milliseconds: number } | null },
   ): Write;
   /**
-   * Takes back the newest entry of the session, after all writes before. A write of this client that is not settled is
+   * A live outline that shows own writes at once, as far as the rows of its window say what they give. What unfolds
+   * waits for the server.
+   */
+  outline(request: FetchRequest<any, any>, options?: OutlineExpansion): Promise<LocalOutlineResults>;
+  /**
+   * Makes one write of several transactions, which are shown one by one: one undo entry, sent when `body` has ended.
+   * Writes after its begin wait for it. If `body` throws, nothing is sent. Null: nothing was written. It has the limits
+   * of a transaction.
+   */
+  group(name: string | null, body: (group: LocalGroup) => unknown): Promise<Write | null>;
+  /**
+   * Takes back the newest entry of the session, after all writes before; BUSY while that is an open group. A write of this client that is not settled is
    * not shown any more at once; one that was not sent is not sent, unless it coalesces with one before it.
    */
   undo(options?: UndoneOptions): Write;

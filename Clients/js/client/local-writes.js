@@ -88,6 +88,38 @@ export class LocalTransaction extends Transaction {
   }
 }
 
+/** The transactions of a group, which become one write. */
+export class LocalGroup {
+  /** Why a transaction was not complete: then the group is given up. @type {any} */
+  error = null;
+  #write;
+  #grew;
+
+  /** @param {Write} write @param {() => void} grew */
+  constructor(write, grew) {
+    this.#write = write;
+    this.#grew = grew;
+  }
+
+  /** Adds steps, and shows them at once. @template R @param {(tx: LocalTransaction) => R} body @returns {R} */
+  transaction(body) {
+    const { phase, tx } = this.#write;
+    if (phase !== 'open') invalid('the group has ended');
+    try {
+      const result = body(/** @type {LocalTransaction} */ (tx));
+      if (typeof (/** @type {any} */ (result))?.then === 'function') {
+        invalid('a write that is shown at once has no asynchronous steps');
+      }
+      return result;
+    } catch (/** @type {any} */ error) {
+      this.error ??= error;
+      throw error;
+    } finally {
+      this.#grew();
+    }
+  }
+}
+
 /** A write: `transaction`, `undo` or `redo`. */
 export class Write extends PendingWrite {
   /** @type {any} */

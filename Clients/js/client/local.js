@@ -18,7 +18,7 @@ import { unchanged } from '../overlay/laid-view.js';
 import { Pending } from '../overlay/pending.js';
 import { Listeners, report } from './listeners.js';
 import { LocalList } from './local-lists.js';
-import { LocalTransaction, Write } from './local-writes.js';
+import { LocalGroup, LocalTransaction, Write } from './local-writes.js';
 import { loaded } from './nest.js';
 import { invalid, known } from './options.js';
 import { Receipt } from './transaction.js';
@@ -187,10 +187,64 @@ export class Local {
     return write;
   }
 
+  /**
+   * Makes one write of several transactions, which are shown one by one.
+   * @param {string | null} name
+   * @param {(group: LocalGroup) => any} body
+   * @returns {Promise<Write | null>} null: it has written nothing
+   */
+  async group(name, body) {
+    if (typeof body !== 'function') invalid('it is group(name, body)');
+    const tx = new LocalTransaction((count) => this.#take(count));
+    const write = new Write(this, 'transaction', name || null, tx, {});
+    write.phase = 'open';
+    this.#add(write);
+    const group = new LocalGroup(write, () => this.#grew(write));
+    try {
+      await body(group);
+      if (group.error) throw group.error;
+    } catch (error) {
+      this.#giveUp(write);
+      throw error;
+    }
+    if (tx.mutations.length === 0) {
+      this.#giveUp(write);
+      return null;
+    }
+    tx.isSent = true;
+    if (write.phase !== 'open') return write;
+    write.phase = 'queued';
+    this.#undone = [];
+    this.#send();
+    this.#changed();
+    return write;
+  }
+
+  /** A group has more steps. @param {Write} write */
+  #grew(write) {
+    const { tx } = write;
+    write.isShown = tx?.missing.length === 0;
+    this.#restock();
+    this.#changed();
+    this.#schedule(true);
+  }
+
+  /** Nothing of a group is sent. @param {Write} write */
+  #giveUp(write) {
+    if (write.phase !== 'open') return;
+    this.#fail(write, 'refused', new NestError('CANCELLED', 'its group was given up'));
+    this.#send();
+    this.#changed();
+    this.#schedule(true);
+  }
+
   /** Takes back the newest entry of the session, after all writes before. @param {any} [given] @returns {Write} */
   undo(given) {
     const fields = known('undo', given, ['policy', 'rehomes']);
     const targets = this.#newestEntry();
+    if (targets.some(({ phase }) => phase === 'open')) {
+      throw new NestError('BUSY', 'the newest write is a group that has not ended');
+    }
     const [target] = targets;
     for (const one of targets) {
       one.isUndone = true;
@@ -333,6 +387,8 @@ export class Local {
     for (const write of writes) {
       const { tx, targets, call, receipt } = write;
       if (receipt) continue;
+      // The writes after a group wait for it.
+      if (write.phase === 'open') return;
       // It takes back, or does again, whatever is the newest: no other write may come between.
       const isPlain = !tx && targets.length === 0;
       if (!call) {

@@ -1,17 +1,18 @@
 /**
  * The pending writes of a client, in local order, and what is known of each. No sockets, no clock, no rows.
  *
+ *       open ─its group has ended─▶ queued
  *     queued ─send─▶ sent ─OWN or RECEIPT(r)─▶ committed(r) ─every list has reached r─▶ settled
  *       ▲            │ │ └─RECEIPT, unchanged─────────────────────────────────────────▶ settled
  *       └─not executed┤ └─ERROR──▶ refused
  *                    └─link lost─▶ doubtful ─sent again with its key─▶ (as sent)
  *     doubtful ─no server knows the key─▶ parked       queued, doubtful ─other history or model─▶ parked
  *
- * A write is laid over a list at revision h if it is queued, sent, doubtful, or committed with h < r.
+ * A write is laid over a list at revision h if it is open, queued, sent, doubtful, or committed with h < r.
  * @module
  */
 
-/** @typedef {'queued' | 'sent' | 'doubtful' | 'committed' | 'settled' | 'refused' | 'parked'} Phase */
+/** @typedef {'open' | 'queued' | 'sent' | 'doubtful' | 'committed' | 'settled' | 'refused' | 'parked'} Phase */
 
 /** A write: the program's object, with the fields that this module keeps. */
 export class PendingWrite {

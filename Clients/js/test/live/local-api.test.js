@@ -252,3 +252,90 @@ live('a client that is closed parks its writes', async ({ server, nest, items, l
   await assert.rejects(late.done, { code: 'CLOSED' });
   assert.throws(() => local.transaction('x', async () => {}), { code: 'INVALID' });
 });
+
+live('a group is shown step by step and written at once; writes after its begin wait for it', async (all) => {
+  const { items, local, nest, titles } = all;
+  const write = await local.group('pack', async (group) => {
+    const box = group.transaction((tx) => tx.insert(items, { title: 'box' }));
+    await null;
+    assert.deepEqual(titles(), ['box']);
+    const later = local.transaction('later', (tx) => tx.insert(items, { title: 'later' }));
+    group.transaction((tx) => {
+      tx.insert(items, { title: 'cup' }, { of: box, as: 'parent' });
+      tx.update(items, box, { title: 'Box' });
+    });
+    await nest.count(items.where('title == "nothing"'));
+    assert.deepEqual([titles(), later.state], [['Box', 'later'], 'queued']);
+    assert.deepEqual(local.pending.map(({ state }) => state), ['open', 'queued']);
+  });
+  const receipt = await write.done;
+  assert.equal(receipt.isChanged, true);
+  await until(() => local.pending.length === 0);
+  assert.deepEqual(titles(), ['Box', 'later']);
+  const history = await nest.history({ onlyMine: true, limit: 2 });
+  assert.deepEqual(history.map(({ name }) => name), ['later', 'pack']);
+});
+
+live('a group that is given up leaves nothing, and one without steps is none', async ({ items, local, titles }) => {
+  const stop = new Error('stop');
+  await assert.rejects(local.group('no', (group) => {
+    group.transaction((tx) => tx.insert(items, { title: 'a' }));
+    assert.throws(() => local.undo(), { code: 'BUSY' });
+    throw stop;
+  }), stop);
+  await null;
+  await null;
+  assert.deepEqual([titles(), local.pending.length], [[], 0]);
+  assert.equal(await local.group('nothing', () => {}), null);
+  // Half of a transaction is never sent, whatever the program does with its error.
+  await assert.rejects(local.group('half', (group) => {
+    assert.throws(() => group.transaction((tx) => {
+      tx.insert(items, { title: 'a' });
+      throw stop;
+    }), stop);
+  }), stop);
+  let kept;
+  await local.group('kept', (group) => {
+    kept = group;
+    group.transaction((tx) => tx.insert(items, { title: 'b' }));
+  });
+  assert.throws(() => kept.transaction((tx) => tx.insert(items, { title: 'c' })), { code: 'INVALID' });
+  await until(() => local.pending.length === 0);
+  assert.deepEqual(titles(), ['b']);
+});
+
+live('an outline shows own inserts, moves and deletes at once, and its confirmation changes no row', async (all) => {
+  const { items, local } = all;
+  const outline = await local.outline(items.children(1).properties('title'), { expand: 'all' });
+  assert.equal(outline.state.pendingOf(1), 'none');
+  await until(() => outline.status === 'live');
+  const shown = () => outline.state.rows.map(({ title, depth, children, isExpanded }) =>
+    `${' '.repeat(depth)}${children > 0 && !isExpanded ? '+' : ''}${title}`);
+  const types = [];
+  outline.subscribe(({ type }) => types.push(type));
+  const [a, b] = local.transaction('two', (tx) => {
+    const first = tx.insert(items, { title: 'a' });
+    tx.insert(items, { title: 'b' }, { of: first, as: 'parent' });
+  }).ids;
+  await null;
+  assert.deepEqual([shown(), outline.state.pendingOf(b)], [['a', ' b'], 'sent']);
+  const write = local.transaction('move', (tx) => {
+    const c = tx.insert(items, { title: 'c' }, { of: 1, as: 'parent', first: true });
+    tx.move(items, b, { of: c, as: 'parent' });
+  });
+  await null;
+  assert.deepEqual(shown(), ['c', ' b', 'a']);
+  await write.done;
+  await until(() => local.pending.length === 0);
+  assert.equal(types.filter((type) => type === 'diff').length, 2, types.join());
+  await outline.setExpanded(write.ids[0], false);
+  assert.deepEqual(shown(), ['+c', 'a']);
+  local.transaction('below', (tx) => tx.insert(items, { title: 'd' }, { of: write.ids[0], as: 'parent' }));
+  local.transaction('away', (tx) => tx.delete(a));
+  await null;
+  assert.deepEqual([shown(), outline.state.rows[0].children, outline.state.undecided], [['+c'], 2, 0]);
+  await until(() => local.pending.length === 0);
+  await outline.expandAll();
+  assert.deepEqual(shown(), ['c', ' b', ' d']);
+  outline.close();
+});
