@@ -161,6 +161,18 @@ import NestClient
         }
     }
 
+    static func lunch(_ client: NestClient, _ optimistic: OptimisticClient, _ groceries: ObjectID) async throws {
+        let item = try await client.entity("Item")
+        let write = try await optimistic.group("pack lunch") { group in
+            let context = ObjectContext(client)
+            let lunch = try context.insert(item, ["title": "Lunch", "parent": groceries])
+            try group.save(context)
+            try context.insert(item, ["title": "Apple", "parent": lunch])
+            try group.save(context)
+        }
+        _ = try await write?.receipt()
+    }
+
     static func refused(_ client: NestClient, _ groceries: ObjectID) async throws {
         let item = try await client.entity("Item")
         let context = ObjectContext(client)
