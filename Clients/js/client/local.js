@@ -13,8 +13,7 @@ import { submit } from '../machine/calls.js';
 import { handlers } from '../machine/frames.js';
 import { T } from '../machine/types.js';
 import { rememberOwn } from '../machine/views.js';
-import { laid } from '../overlay/overlay.js';
-import { unchanged } from '../overlay/laid-view.js';
+import { laidLists } from '../overlay/laid-lists.js';
 import { Pending } from '../overlay/pending.js';
 import { Listeners, report } from './listeners.js';
 import { LocalList } from './local-lists.js';
@@ -250,6 +249,7 @@ export class Local {
       one.isUndone = true;
       one.isShown = false;
     }
+    this.#pending.reconsider();
     const write = new Write(this, 'undo', targets.at(-1)?.name ?? null, null, { policy: 'keep', ...fields });
     // One that was parked, and is sent again with its key, may have happened.
     if (targets.length === 1 && target.tx && target.attempts === 0 && !target.fields.key) {
@@ -717,41 +717,14 @@ export class Local {
   }
 
   #publish() {
-    /** The lists over which the same writes are laid. @type {Map<string, { lists: LocalList[], writes: Write[] }>} */
-    const groups = new Map();
-    const all = this.#pending.writes;
-    for (const list of this.#lists) {
-      if (list.isFrozen) continue;
-      const writes = this.#pending.over(list.head).filter(({ tx }) => tx !== null);
-      const key = writes.map((write) => all.indexOf(write)).join();
-      const group = groups.get(key);
-      if (group) group.lists.push(list);
-      else groups.set(key, { lists: [list], writes });
-    }
-    /** @type {Map<LocalList, { found: any, writes: Write[] }>} */
-    const found = new Map();
-    for (const { lists, writes } of groups.values()) {
-      this.#laid(lists, writes).forEach((one, index) => found.set(lists[index], { found: one, writes }));
-    }
+    const lists = [...this.#lists].filter((list) => !list.isFrozen);
+    const model = () => this.nest.knownModel ?? lists[0].request.model;
+    const found = laidLists(lists, this.#pending, model, report);
     for (const list of [...this.#lists]) {
       // A listener of one before it may have closed it.
       if (!this.#lists.has(list)) continue;
       const { found: one = null, writes = [] } = found.get(list) ?? {};
       list.publish(one, writes);
-    }
-  }
-
-  /** @param {LocalList[]} lists @param {Write[]} writes */
-  #laid(lists, writes) {
-    if (writes.length === 0) return lists.map(({ state }) => unchanged(state, 0));
-    const model = this.nest.knownModel ?? lists[0].request.model;
-    const transactions = writes.map(({ tx }) => /** @type {LocalTransaction} */ (tx).mutations);
-    try {
-      return laid(lists.map(({ view }) => view), transactions, model, writes.map(({ now }) => now)).views;
-    } catch (error) {
-      // A mistake of the overlay must not keep what the server says from the program.
-      report(error);
-      return lists.map(({ state }) => unchanged(state, 1));
     }
   }
 }

@@ -22,6 +22,11 @@ export class PendingWrite {
   revision = null;
   /** Whether lists show it: not before its ids are known, and not once it is to be taken back. */
   isShown = true;
+  /**
+   * Whether the server must refuse it, by what was known once. It is then not shown, also when the reason, such as an own
+   * delete, is confirmed and forgotten.
+   */
+  isHopeless = false;
   /** The history for which it was made; null: that of the first server. @type {string | null} */
   history = null;
   /** Whether OWN has named its revision: then the frames that show it are on their way. */
@@ -86,6 +91,17 @@ export class Pending {
     if (ENDED.has(write.phase)) return;
     write.phase = phase;
     this.writes = this.writes.filter((one) => one !== write);
+    if (phase === 'refused') this.reconsider();
+  }
+
+  /** The server must refuse these writes, by what is known. @param {Iterable<W>} writes */
+  foresaw(writes) {
+    for (const write of writes) write.isHopeless = true;
+  }
+
+  /** A write is gone, or shown no more, that others may have been hopeless for. */
+  reconsider() {
+    for (const write of this.writes) write.isHopeless = false;
   }
 
   /**
@@ -107,8 +123,8 @@ export class Pending {
    * @returns {W[]}
    */
   over(head) {
-    return this.writes.filter(({ isShown, phase, revision }) =>
-      isShown && (phase !== 'committed' || head < /** @type {number} */ (revision)));
+    return this.writes.filter(({ isShown, isHopeless, phase, revision }) =>
+      isShown && !isHopeless && (phase !== 'committed' || head < /** @type {number} */ (revision)));
   }
 
   /**
