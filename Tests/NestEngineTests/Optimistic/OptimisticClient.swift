@@ -35,6 +35,8 @@ final class OptimisticClient {
     private(set) var counts: [String: Int] = [:]
     let now: Int64
     var mutant: OptimisticMutant?
+    /// What happens, and what is shown, for clients in other languages.
+    var trace: OptimisticTrace?
 
     init(_ client: SimulatedClient, _ model: ManagedObjectModel, now: Int64) {
         self.client = client
@@ -68,6 +70,7 @@ final class OptimisticClient {
         let id = self.views.pending.add(UnconfirmedTransaction(mutations, time: self.now))
         self.keys[id] = key
         self.isDisturbed = true
+        self.trace?.write(id, mutations)
         self.publish(what)
     }
 
@@ -77,6 +80,7 @@ final class OptimisticClient {
             let transaction = WriteTransaction(key: self.keys[write.id], mutations: write.transaction.mutations)
             let (request, input) = self.client.request(.transaction(transaction))
             self.views.pending.sent(write.id, request: UInt64(request))
+            self.trace?.event("sent", write.id)
             self.requests[request] = write.id
             return input
         }
@@ -96,6 +100,7 @@ final class OptimisticClient {
                     self.publish(what)
                 } else {
                     self.views.pending.named(UInt64(write.requestID), write.revision)
+                    if let id = self.requests[write.requestID] { self.trace?.event("own", id, write.revision) }
                 }
             }
         case .progress(let revision, let to) where to.contains(self.client.connection):
@@ -116,6 +121,7 @@ final class OptimisticClient {
             if receipt.isReplayed { self.counts["replayed", default: 0] += 1 }
             if receipt.isChanged { self.own.insert(receipt.revision) }
             self.views.pending.answered(id, revision: receipt.revision, isChanged: receipt.isChanged)
+            self.trace?.event(receipt.isChanged ? "receipt" : "unchanged", id, receipt.revision)
             self.counts["confirmed", default: 0] += 1
             // What changes nothing goes without a revision.
             if !receipt.isChanged { self.isDisturbed = true }
@@ -124,9 +130,11 @@ final class OptimisticClient {
             if error.code.retry == .never {
                 if self.mutant == .keepsRefused { break }
                 _ = self.views.pending.refused(id)
+                self.trace?.event("refused", id)
                 self.counts["refused", default: 0] += 1
             } else {
                 self.views.pending.requeue(id)
+                self.trace?.event("again", id)
             }
         default: Issue.record("an answer to a write: \(reply)")
         }
@@ -135,6 +143,7 @@ final class OptimisticClient {
     func connectionLost() {
         self.requests = [:]
         self.views.pending.connectionLost()
+        self.trace?.lost()
         // Whether the writes were made shows only later.
         self.isDisturbed = true
     }
@@ -155,10 +164,12 @@ final class OptimisticClient {
                 continue
             }
             self.views.took(id, OverlayView(request: request, state: state))
+            if self.bases[id] != state { self.trace?.state(id, request, state) }
             self.bases[id] = state
         }
         for (request, id) in self.numbers where self.client.subscriptions[request] == nil {
             self.views.removed(id)
+            self.trace?.removed(id)
             self.shown[id] = nil
             self.numbers[request] = nil
             self.isDisturbed = true
@@ -173,6 +184,7 @@ final class OptimisticClient {
             self.check(id, view, wasEmpty: wasEmpty, what)
             self.shown[id] = view
         }
+        self.trace?.shown(self.shown)
         self.isDisturbed = false
         self.counts["publishes", default: 0] += 1
     }

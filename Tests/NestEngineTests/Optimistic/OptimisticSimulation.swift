@@ -26,12 +26,15 @@ final class OptimisticSimulation {
     /// The clock stands still, so that the time of a write is the time of its commit.
     private let now: Int64 = 1_000_000
     private var step = 0
+    private let isTraced: Bool
     private(set) var counts: [String: Int] = [:]
 
     private var what: String { "seed \(self.seed), step \(self.step)" }
 
-    init(seed: UInt64, mutant: OptimisticMutant? = nil) throws {
+    /// `isTraced`: the first client's trace is recorded, and no connection is blocked.
+    init(seed: UInt64, mutant: OptimisticMutant? = nil, isTraced: Bool = false) throws {
         self.seed = seed
+        self.isTraced = isTraced
         self.random = SeededRandom(seed: seed)
         self.model = try [ModelDraft.club, .workshop, .tree][Int(seed % 3)].compile()
         let configuration = Store.Configuration(
@@ -51,6 +54,7 @@ final class OptimisticSimulation {
             let client = SimulatedClient(session: .random(using: &self.random), connection: ConnectionID(0))
             let optimistic = OptimisticClient(client, self.model, now: self.now)
             optimistic.mutant = mutant
+            if isTraced, self.clients.isEmpty { optimistic.trace = OptimisticTrace(self.model, now: self.now) }
             self.clients.append(optimistic)
             try self.perform([client.connect(as: self.newConnection())])
             for _ in 0..<3 { try self.subscribe(optimistic) }
@@ -75,6 +79,8 @@ final class OptimisticSimulation {
         self.scene.naive = try NaiveResults(self.store)
     }
 
+    var trace: OptimisticTrace? { self.clients.first?.trace }
+
     // MARK: A step
 
     func run(steps: Int) throws {
@@ -85,7 +91,7 @@ final class OptimisticSimulation {
             case 0..<8: try self.write(client)
             case 8..<13: try self.send()
             case 13..<15: try self.writeOfAnother()
-            case 15: try self.perform([client.client.isBlocked ? client.client.drain() : client.client.block()])
+            case 15 where !self.isTraced: try self.perform([client.client.isBlocked ? client.client.drain() : client.client.block()])
             case 16, 17: try self.cut(client)
             default: try self.subscribe(client)
             }

@@ -23,6 +23,7 @@ import Testing
     /// The same in other languages.
     @Test func theVectorsHold() throws {
         if let difference = try OverlayVectors.file().difference() { Issue.record("\(difference)") }
+        if let difference = try OptimisticTrace.file().difference() { Issue.record("\(difference)") }
     }
 
     @Test func everybodyShowsTheServersStateInTheEnd() throws {

@@ -39,7 +39,9 @@ struct OverlayCase {
         return ["request": .string(Hex.text(writer.bytes)), "state": JSONValue(view.state)]
     }
 
-    private static func json(_ view: OverlaidView) -> JSONValue {
+    private static func json(_ view: OverlaidView) -> JSONValue { .object(self.members(view)) }
+
+    static func members(_ view: OverlaidView) -> [String: JSONValue] {
         [
             "state": JSONValue(view.state),
             "pending": JSONValue(list: view.pending.sorted().map { .integer($0.rawValue) }),

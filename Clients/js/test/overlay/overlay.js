@@ -2,40 +2,10 @@
 
 import { laid } from '../../overlay/overlay.js';
 import { fromHex } from '../../wire/bytes.js';
-import { decode } from '../../wire/messages.js';
 import { decodeModel } from '../../wire/model.js';
-import { decodeFetchRequest } from '../../wire/opposite.js';
-import { sectionKey } from '../../wire/rows.js';
-import { Double, NestDate } from '../../wire/values.js';
-import { read } from '../rules/vectors.js';
+import { NestDate } from '../../wire/values.js';
 import { same } from '../rules/same.js';
-
-const isDouble = (value) => value !== null && typeof value === 'object' && 'double' in value;
-
-/** A state of the vectors, in the form of wire/results.js. */
-const stateOf = ({ revision, projection, sections, window = null }) => ({
-  revision, projection, position: window,
-  sections: sections.map(({ key, rows }) => ({
-    ...sectionKey(isDouble(key) ? new Double(read(key)) : read(key)),
-    rows: rows.map(({ id, values }) => ({ id, values: values.map(read) })),
-  })),
-});
-
-const viewOf = ({ request, state }) => ({ request: decodeFetchRequest(fromHex(request)), state: stateOf(state) });
-
-/** The body of a TRANSACTION without a key. */
-const mutationsOf = (hex) => decode('transaction', fromHex(`00${hex}`)).mutations;
-
-const ascending = (ids) => [...ids].sort((a, b) => a - b);
-
-/** In one order of fields. */
-const shape = ({ revision, projection, sections, position }) => ({
-  revision, projection, position: position && { ...position, start: { ...position.start } },
-  sections: sections.map(({ key, hash, rows }) => ({ key, hash, rows: rows.map(({ id, values }) => ({ id, values })) })),
-});
-const sorted = (position) => position && Object.fromEntries(Object.entries({
-  ...position, start: Object.fromEntries(Object.entries(position.start).sort()),
-}).sort());
+import { asRead, mutationsOf, viewOf } from './states.js';
 
 export function run({ overlay }, test) {
   const models = overlay.models.map((hex) => decodeModel(fromHex(hex)));
@@ -50,11 +20,7 @@ export function run({ overlay }, test) {
       one.laid.forEach((wanted, view) => {
         const what = `case ${index}, view ${view}`;
         const got = found.views[view];
-        const [state, expected] = [shape(got.state), shape(stateOf(wanted.state))];
-        same({ ...state, position: sorted(state.position) }, { ...expected, position: sorted(expected.position) }, what);
-        same(ascending(got.pending), wanted.pending, `${what}: pending`);
-        same(ascending(got.undecided), wanted.undecided, `${what}: undecided`);
-        same(got.doubts, wanted.doubts, `${what}: doubts`);
+        same(asRead(got), asRead(wanted), what);
         pending += got.pending.size;
       });
     });
