@@ -334,6 +334,7 @@ class AllVectors(unittest.TestCase):
         "folding": "the server folds",
         "sortkeys": "the server sorts, and makes sections",
         "overlay": "this client shows no writes before they are confirmed",
+        "optimistic": "this client shows no writes before they are confirmed",
     }
 
     def test_no_file_is_forgotten(self) -> None:
