@@ -43,11 +43,14 @@ extension KnownObjects {
             case .null?: return []
             default:
                 // The other side of one to one may be known.
-                let found = inverse.isToMany ? [] : self.objects(
-                    referringTo: id,
-                    by: inverse,
-                    of: relationship.destination
-                )
+                let found =
+                    inverse.isToMany
+                    ? []
+                    : self.objects(
+                        referringTo: id,
+                        by: inverse,
+                        of: relationship.destination
+                    )
                 if found.isEmpty { reach.add(relationship) }
                 return found
             }
@@ -106,8 +109,11 @@ extension KnownObjects {
                 above = self.value(relationship.number, of: current)?.referenceValue
             }
             for (view, outline) in self.shown.outlines.enumerated() {
-                guard let outline, self.shown.shapes[view]?.relationship == inverse, outline.contains(id) else { continue }
-                // All rows are below the object of the source, and none is above an object that the window begins below.
+                guard let outline, self.shown.shapes[view]?.relationship == inverse, outline.contains(id) else {
+                    continue
+                }
+                // All rows are below the object of the source, and none is above an object that the window begins
+                // below.
                 safe.formUnion(outline.spine.map(\.owner))
             }
         }

@@ -1,7 +1,7 @@
 import NestModel
 
-/// An outline while transactions are laid over it. It walks down the lists of the shown objects, as the server does, and
-/// says which rows that gives. If that depends on rows beyond the window, the rows stay as the server has them.
+/// An outline while transactions are laid over it. It walks down the lists of the shown objects, as the server does,
+/// and says which rows that gives. If that depends on rows beyond the window, the rows stay as the server has them.
 struct LaidOutline {
     private let view: Int
     private let shape: ViewShape
@@ -224,7 +224,9 @@ struct LaidOutline {
         }
         let count = Int64((node?.childCount ?? 0) + self.childChanges[id, default: 0])
         if let slot = self.shape.slots[.outlineDepth] { row.values[slot] = .integer(Int64(depth)) }
-        if let slot = self.shape.slots[.outlineChildren] { row.values[slot] = .integer(isExpanded ? count : -1 - count) }
+        if let slot = self.shape.slots[.outlineChildren] {
+            row.values[slot] = .integer(isExpanded ? count : -1 - count)
+        }
         return row
     }
 

@@ -16,8 +16,10 @@ class LocalOutlineState extends withFlags(OutlineState) {}
 const shapes = new Map();
 
 /** @param {any} arrived @param {any} request */
-const shown = (arrived, request) =>
-  new LocalOutlineState(arrived, shapeOf(request.namesOf(arrived.projection.slice(0, -2)), OutlineShape, shapes), request);
+const shown = (arrived, request) => {
+  const names = request.namesOf(arrived.projection.slice(0, -2));
+  return new LocalOutlineState(arrived, shapeOf(names, OutlineShape, shapes), request);
+};
 
 /** Remembers what the server was asked for: the machine makes requests of several changes. */
 class AskedOutlineList extends OutlineList {

@@ -42,7 +42,7 @@ export class KnownObjects {
     this.pairs = new Map();
     /** To-many relationships of which all objects are known. @type {Map<string, Source>} */
     this.exact = new Map();
-    /** The lists that order rows of views. An outline has one for each object whose children it shows. @type {KnownLists} */
+    /** The lists that order rows of views. An outline has one for each object whose children it shows. */
     this.lists = new KnownLists(shown);
     /** The outlines of which rows may have gone that they do not show. @type {Set<number>} */
     this.doubtfulOutlines = new Set();

@@ -398,7 +398,11 @@ function setRelated(known, owner, relationship, objects) {
   for (const sketch of known.lists.of(source)) sketch.replace([...objects]);
 }
 
-/** Doubts the outlines that do not show all objects of a source, or may show it. @param {KnownObjects} known @param {any} source */
+/**
+ * Doubts the outlines that do not show all objects of a source, or may show it.
+ * @param {KnownObjects} known
+ * @param {import('./overlay-view.js').Source} source
+ */
 function doubtOutlines(known, { object, relationship }) {
   known.shown.shapes.forEach((shape, view) => {
     if (!shape?.isOutline || shape.source?.relationship !== relationship) return;

@@ -1,6 +1,6 @@
 /**
- * An outline while transactions are laid over it: walks down the lists of the shown objects, as the server does, and says
- * which rows that gives. If that depends on rows beyond the window, the rows stay as the server has them.
+ * An outline while transactions are laid over it: walks down the lists of the shown objects, as the server does, and
+ * says which rows that gives. If that depends on rows beyond the window, the rows stay as the server has them.
  * @module
  */
 
@@ -55,7 +55,7 @@ export class LaidOutline {
       return result;
     }
     if (known.isGone(source.object)) {
-      this.#publish([], (position) => ({ ...position, total: 0, start: { ...position.start, row: 0, rowInSection: 0 } }));
+      this.#publish([], (position) => ({ ...position, total: 0, start: { ...position.start, row: 0 } }));
       return result;
     }
     if (known.doubtfulOutlines.has(this.view)) result.doubts += 1;
@@ -235,7 +235,12 @@ export class LaidOutline {
     return count;
   }
 
-  /** Adds the row of an object. @param {number} id @param {number} depth @returns {boolean} whether rows below follow */
+  /**
+   * Adds the row of an object.
+   * @param {number} id
+   * @param {number} depth
+   * @returns {boolean} whether rows below it follow
+   */
   #add(id, depth) {
     const { result } = this;
     const node = this.tree?.nodes.get(id);

@@ -23,8 +23,8 @@ export class PendingWrite {
   /** Whether lists show it: not before its ids are known, and not once it is to be taken back. */
   isShown = true;
   /**
-   * Whether the server must refuse it, by what was known once. It is then not shown, also when the reason, such as an own
-   * delete, is confirmed and forgotten.
+   * Whether the server must refuse it, by what was known once. It is then not shown, also when the reason, such as an
+   * own delete, is confirmed and forgotten.
    */
   isHopeless = false;
   /** The history for which it was made; null: that of the first server. @type {string | null} */

@@ -104,7 +104,10 @@ function nodesOf(rows, { slots, endsAtLast }, above) {
   if (depthSlot === undefined || childrenSlot === undefined) return null;
   /** @type {Map<number, OutlineNode>} */
   const nodes = new Map();
-  /** The last node of each depth, and how many children of it are shown. @type {{ node: OutlineNode, shown: number }[]} */
+  /**
+   * The last node of each depth, and how many children of it are shown.
+   * @type {{ node: OutlineNode, shown: number }[]}
+   */
   const open = [];
   const close = (/** @type {number} */ depth, /** @type {number} */ end) => {
     while (open.length > 0 && /** @type {any} */ (open.at(-1)).node.depth >= depth) {

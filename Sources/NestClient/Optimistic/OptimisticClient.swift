@@ -115,9 +115,10 @@ public final class OptimisticClient: Sendable {
         return ids
     }
 
-    /// Undoes the newest write; `busy` while that is a group which has not ended. A pending one is shown no more at once; it is undone when the server has it, so this
-    /// waits for the connection. Returns `nil` if there is nothing left to undo: the pending write was not sent and is
-    /// withdrawn, or the server has refused it. Without a pending write it is `NestClient.undo`.
+    /// Undoes the newest write; `busy` while that is a group which has not ended. A pending one is shown no more at
+    /// once; it is undone when the server has it, so this waits for the connection. Returns `nil` if there is nothing
+    /// left to undo: the pending write was not sent and is withdrawn, or the server has refused it. Without a pending
+    /// write it is `NestClient.undo`.
     @discardableResult
     public func undo(options: UndoOptions = UndoOptions()) async throws(NestError) -> Receipt? {
         switch await self.core.beginUndo() {

@@ -3,8 +3,8 @@ import NestModel
 /// A live outline with the writes of this client that the server has not confirmed yet.
 ///
 /// `states` has the newest state after each change; `OutlineState(state.snapshot)` are its rows. What its user does
-/// (fold, zoom, scroll, filter) works as in `OutlineResults`: these return when the server has accepted it, and the rows
-/// follow.
+/// (fold, zoom, scroll, filter) works as in `OutlineResults`: these return when the server has accepted it, and the
+/// rows follow.
 public struct OptimisticOutline: Sendable {
     /// Ends with a `NestError` if the server ends the outline or the client is closed.
     public let states: AsyncThrowingStream<OptimisticState, any Error>
@@ -43,8 +43,8 @@ public struct OptimisticOutline: Sendable {
         try await self.results.scroll(to: window)
     }
 
-    /// Shows only rows that match: see `OutlineResults.change`. What a pending write makes of a row is known only if the
-    /// request asks for the values that the predicate reads.
+    /// Shows only rows that match: see `OutlineResults.change`. What a pending write makes of a row is known only if
+    /// the request asks for the values that the predicate reads.
     @discardableResult
     public func change(where predicate: FetchPredicate) async throws(NestError) -> Bool {
         try await self.results.change(where: predicate)

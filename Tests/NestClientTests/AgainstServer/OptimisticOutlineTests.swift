@@ -66,7 +66,9 @@ extension SocketTests {
                         )
                         try await withThrowingTaskGroup(of: Void.self) { group in
                             group.addTask {
-                                for try await state in outline.states { lines.withLockedValue { $0 = Self.text(state) } }
+                                for try await state in outline.states {
+                                    lines.withLockedValue { $0 = Self.text(state) }
+                                }
                             }
                             try await world.shows(["a", "b", "c"])
                             try await body(world)

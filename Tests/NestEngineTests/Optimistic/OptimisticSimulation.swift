@@ -91,7 +91,8 @@ final class OptimisticSimulation {
             case 0..<8: try self.write(client)
             case 8..<13: try self.send()
             case 13..<15: try self.writeOfAnother()
-            case 15 where !self.isTraced: try self.perform([client.client.isBlocked ? client.client.drain() : client.client.block()])
+            case 15 where !self.isTraced:
+                try self.perform([client.client.isBlocked ? client.client.drain() : client.client.block()])
             case 16, 17: try self.cut(client)
             default: try self.subscribe(client)
             }
@@ -161,7 +162,9 @@ final class OptimisticSimulation {
         if let outline = asked.outline {
             let rows = self.scene.naive.shown(asked, NaiveFolds(outline)).rows.map(\.id)
             asked.window = self.random.oneIn(2) ? .range(offset: 0, limit: 1_000) : self.random.outlineWindow(rows)
-        } else if self.random.oneIn(3) { asked.window = self.random.window(self.scene.naive.order(asked)) }
+        } else if self.random.oneIn(3) {
+            asked.window = self.random.window(self.scene.naive.order(asked))
+        }
         let request = asked.canonical(in: self.model).widened(in: self.model).canonical(in: self.model)
         guard client.client.subscriptions[request] == nil else { return }
         try self.perform([client.client.subscribe(request)])

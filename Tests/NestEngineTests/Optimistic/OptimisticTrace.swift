@@ -18,7 +18,9 @@ struct OptimisticTrace {
     mutating func write(_ id: PendingWrites.ID, _ mutations: [Mutation]) {
         var writer = ByteWriter()
         writer.write(transactionBody: WriteTransaction(mutations: mutations))
-        self.events.append(["write": JSONValue(count: Int(id.rawValue)), "transaction": .string(Hex.text(writer.bytes))])
+        self.events.append([
+            "write": JSONValue(count: Int(id.rawValue)), "transaction": .string(Hex.text(writer.bytes)),
+        ])
     }
 
     mutating func event(_ name: String, _ id: PendingWrites.ID, _ revision: Revision? = nil) {
