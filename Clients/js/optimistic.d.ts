@@ -17,10 +17,10 @@ export interface LocalTransaction extends Transaction {
 }
 
 /**
- * `open`: its group has not ended. `queued`: not sent. `sent`: no answer yet. `committed`: durable, but some list has not reached its revision.
- * `settled`: every list shows it as the server has it. `refused`: the server has refused it, or it was undone before it
- * was sent (CANCELLED). `parked`: it is not known whether it happened, or it cannot be sent to this server; the program
- * decides.
+ * `open`: its group has not ended. `queued`: not sent. `sent`: no answer yet. `committed`: durable, but some list has
+ * not reached its revision. `settled`: every list shows it as the server has it. `refused`: the server has refused it,
+ * it was undone before it was sent, or its group was given up (CANCELLED). `parked`: it is not known whether it
+ * happened, or it cannot be sent to this server; the program decides.
  */
 export type WriteState = 'open' | 'queued' | 'sent' | 'committed' | 'settled' | 'refused' | 'parked';
 
@@ -114,19 +114,21 @@ export interface Optimistic {
     options?: { coalescing?: { key: string; milliseconds: number } | null },
   ): Write;
   /**
-   * A live outline that shows own writes at once, as far as the rows of its window say what they give. What unfolds
-   * waits for the server.
+   * A live outline that shows own writes at once, as far as the rows of its window say what they give. What folds and
+   * unfolds waits for the server. After `change({ where })` a row is decided only if it has the values that the new
+   * predicate reads.
    */
   outline(request: FetchRequest<any, any>, options?: OutlineExpansion): Promise<LocalOutlineResults>;
   /**
    * Makes one write of several transactions, which are shown one by one: one undo entry, sent when `body` has ended.
-   * Writes after its begin wait for it. If `body` throws, nothing is sent. Null: nothing was written. It has the limits
-   * of a transaction.
+   * Writes after its begin wait for it, so do not wait inside for one that is made outside. If `body` throws, nothing is
+   * sent. Null: nothing was written. It has the limits of a transaction.
    */
   group(name: string | null, body: (group: LocalGroup) => unknown): Promise<Write | null>;
   /**
-   * Takes back the newest entry of the session, after all writes before; BUSY while that is an open group. A write of this client that is not settled is
-   * not shown any more at once; one that was not sent is not sent, unless it coalesces with one before it.
+   * Takes back the newest entry of the session, after all writes before. A write of this client that is not settled is
+   * not shown any more at once; one that was not sent is not sent, unless it coalesces with one before it. BUSY while
+   * the newest write is a group that has steps and has not ended.
    */
   undo(options?: UndoneOptions): Write;
   /**

@@ -82,13 +82,12 @@ extension KnownObjects {
             }
         }
         self.changes[id, default: Change()].isGone = true
-        for list in self.sketches.keys { self.sketches[list]?.remove(id) }
+        self.lists.remove(id)
     }
 
     private mutating func leaveList(of owner: ObjectID, _ relationship: RelationshipDescription, _ id: ObjectID) {
-        for list in self.lists(of: FetchSource(object: owner, relationship: relationship.number)) {
-            self.sketches[list]?.remove(id)
-        }
+        let lists = Set(self.lists(of: FetchSource(object: owner, relationship: relationship.number)))
+        self.lists.remove(id) { lists.contains($0) }
     }
 
     // MARK: What may be deleted

@@ -119,7 +119,6 @@ extension KnownObjects {
     ) throws(PredictedRefusal) {
         let isShown = self.shown.contains(id)
         self.changes[id, default: Change()].entity = entity
-        if !isShown { self.insertLists(of: id, entity) }
         for attribute in entity.attributes {
             // A server that has the object already also knows the time.
             if attribute.defaultsToNow, isShown { continue }
@@ -242,12 +241,11 @@ extension KnownObjects {
         _ id: ObjectID,
         unlessOneOf owners: Set<ObjectID>
     ) {
-        for list in self.sketches.keys {
-            guard case .list(let source)? = self.shown.shapes[list.view]?.order,
-                source.relationship == relationship.number, !owners.contains(list.owner),
-                self.shown.shapes[list.view]?.listRelationship(self.model) == relationship
-            else { continue }
-            self.sketches[list]?.remove(id)
+        let (shown, model) = (self.shown, self.model)
+        self.lists.remove(id) { list in
+            guard case .list(let source)? = shown.shapes[list.view]?.order else { return false }
+            return source.relationship == relationship.number && !owners.contains(list.owner)
+                && shown.shapes[list.view]?.listRelationship(model) == relationship
         }
     }
 
@@ -286,13 +284,11 @@ extension KnownObjects {
         guard was != true, back != source || owner != object else { return }
         // On the other side the owner comes last, if it was not there.
         for list in self.lists(of: back) {
-            guard var sketch = self.sketches[list] else { continue }
             if was == nil {
-                sketch.doubt(owner)
+                self.lists.doubt(owner, in: list)
             } else {
-                _ = sketch.place(owner, .last) { _ in nil }
+                _ = self.lists.place(owner, in: list, .last) { _ in nil }
             }
-            self.sketches[list] = sketch
         }
     }
 
@@ -317,8 +313,9 @@ extension KnownObjects {
         let source = FetchSource(object: owner, relationship: relationship.number)
         let back = FetchSource(object: object, relationship: inverse.number)
         self.setPair(source, back, false, relationship, inverse)
-        for list in self.lists(of: source) { self.sketches[list]?.remove(object) }
-        for list in self.lists(of: back) { self.sketches[list]?.remove(owner) }
+        let (theirs, ours) = (Set(self.lists(of: source)), Set(self.lists(of: back)))
+        self.lists.remove(object) { theirs.contains($0) }
+        self.lists.remove(owner) { ours.contains($0) }
     }
 
     mutating func setPair(
@@ -342,6 +339,7 @@ extension KnownObjects {
         guard let inverse = self.model.inverse(of: relationship) else { throw PredictedRefusal() }
         let source = FetchSource(object: owner, relationship: relationship.number)
         let kept = Set(objects)
+        guard kept.count == objects.count else { throw PredictedRefusal() }
         if inverse.isToMany {
             let paired = Set(self.pairs[source, default: [:]].keys)
             for object in paired.union(self.all).sorted() where !kept.contains(object) {
@@ -364,17 +362,20 @@ extension KnownObjects {
             for object in objects { try self.assign(object, inverse, owner, .last) }
             self.note(inverse.number, of: relationship.destination)
         }
-        self.doubtOutlines(of: source)
+        guard relationship.isOrdered else { return }
+        self.doubtOutlines(of: source, relationship)
         // The lists that views show are known whole.
-        for list in self.lists(of: source) where relationship.isOrdered { self.sketches[list]?.replace(with: objects) }
+        for list in self.lists(of: source) { self.lists.replace(list, with: objects) }
     }
 
-    /// Doubts the outlines that do not show all objects of a source, or may show it.
-    private mutating func doubtOutlines(of source: FetchSource) {
+    /// Doubts the outlines that may show objects of a source which are not known.
+    private mutating func doubtOutlines(of source: FetchSource, _ relationship: RelationshipDescription) {
         for (view, shape) in self.shown.shapes.enumerated()
-        where shape?.request.outline != nil && shape?.request.source?.relationship == source.relationship {
-            let sketch = self.sketches[ListID(view: view, owner: source.object)]
-            if sketch?.startsAtFirst != true || sketch?.endsAtLast != true { self.doubtfulOutlines.insert(view) }
+        where shape?.request.outline != nil && shape?.relationship == relationship {
+            let sketch = self.lists[ListID(view: view, owner: source.object)]
+            // No list: it is folded, elsewhere, or new and without objects.
+            let isKnown = sketch.map { $0.startsAtFirst && $0.endsAtLast } ?? self.isFresh(source.object)
+            if !isKnown { self.doubtfulOutlines.insert(view) }
         }
     }
 }

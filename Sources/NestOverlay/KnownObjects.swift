@@ -17,12 +17,6 @@ struct KnownObjects {
         var mayBeGone = false
     }
 
-    /// A list that orders rows of a view: an outline has one for each object whose children it shows.
-    struct ListID: Hashable {
-        let view: Int
-        let owner: ObjectID
-    }
-
     /// A property of the objects of a hierarchy of entities.
     struct Property: Hashable {
         /// The topmost entity.
@@ -37,7 +31,7 @@ struct KnownObjects {
     /// To-many relationships of which all objects are known.
     var exact: Set<FetchSource> = []
     /// The lists that order rows of views.
-    var sketches: [ListID: ListSketch] = [:]
+    var lists = KnownLists()
     /// The outlines of which rows may have gone that they do not show.
     var doubtfulOutlines: Set<Int> = []
     /// The properties that the transactions may have changed, of any object.
@@ -55,17 +49,18 @@ struct KnownObjects {
             guard let shape, case .list(let source) = shape.order else { continue }
             if shape.request.outline != nil {
                 for (owner, sketch) in shown.outlines[index]?.sketches(isFiltered: !self.showsAll(shape)) ?? [] {
-                    self.sketches[ListID(view: index, owner: owner)] = sketch
+                    self.lists.add(ListID(view: index, owner: owner), sketch)
                 }
                 continue
             }
             let isWhole = shape.startsAtFirst && shape.endsAtLast
-            self.sketches[ListID(view: index, owner: source.object)] = ListSketch(
+            let sketch = ListSketch(
                 entries: shown.views[index].state.sections.flatMap { $0.rows.map(\.id) },
                 startsAtFirst: shape.startsAtFirst,
                 endsAtLast: shape.endsAtLast,
                 isComplete: isWhole && self.showsAll(shape)
             )
+            self.lists.add(ListID(view: index, owner: source.object), sketch)
         }
     }
 
@@ -156,12 +151,14 @@ struct KnownObjects {
         _ relationship: RelationshipDescription,
         _ place: SketchPlace
     ) -> Bool {
+        if self.isFresh(source.object) { self.addLists(of: source) }
         for list in self.lists(of: source) {
-            guard var sketch = self.sketches.removeValue(forKey: list) else { continue }
-            let isPlaced = sketch.place(id, place) { self.isMember($0, of: source, relationship) }
-            self.sketches[list] = sketch
-            if !isPlaced, self.opaqueSteps == 0 { return false }
-            if !isPlaced { self.sketches[list]?.doubt(id) }
+            let known = self
+            if self.lists.place(id, in: list, place, isMember: { known.isMember($0, of: source, relationship) }) {
+                continue
+            }
+            if self.opaqueSteps == 0 { return false }
+            self.lists.doubt(id, in: list)
         }
         return true
     }
@@ -172,21 +169,18 @@ struct KnownObjects {
             guard case .list(let shown)? = self.shown.shapes[view]?.order, shown.relationship == source.relationship
             else { return nil }
             let list = ListID(view: view, owner: source.object)
-            return self.sketches[list] == nil ? nil : list
+            return self.lists[list] == nil ? nil : list
         }
     }
 
-    /// The children of an object that a transaction inserts are known: outlines may show them.
-    mutating func insertLists(of id: ObjectID, _ entity: EntityDescription) {
-        for (view, shape) in self.shown.shapes.enumerated() {
-            guard let shape, self.shown.outlines[view] != nil, self.model.areRelated(entity.number, shape.entity.number)
+    /// The children of an object that a transaction inserted are known: outlines may show them.
+    private mutating func addLists(of source: FetchSource) {
+        for (view, outline) in self.shown.outlines.enumerated() where outline != nil {
+            let list = ListID(view: view, owner: source.object)
+            guard self.shown.shapes[view]?.request.source?.relationship == source.relationship, self.lists[list] == nil
             else { continue }
-            self.sketches[ListID(view: view, owner: id)] = ListSketch(
-                entries: [],
-                startsAtFirst: true,
-                endsAtLast: true,
-                isComplete: true
-            )
+            let sketch = ListSketch(entries: [], startsAtFirst: true, endsAtLast: true, isComplete: true)
+            self.lists.add(list, sketch)
         }
     }
 }

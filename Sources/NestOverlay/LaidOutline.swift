@@ -46,7 +46,7 @@ struct LaidOutline {
         if self.known.isGone(source.object) {
             self.publish([])
             self.result.state.window?.total = 0
-            self.result.state.window?.start.row = 0
+            self.result.state.window?.begin(at: 0)
             return self.result
         }
         if self.known.doubtfulOutlines.contains(self.view) { self.result.doubts += 1 }
@@ -61,7 +61,7 @@ struct LaidOutline {
             let change = self.rows.count + self.countBefore + self.countAfter - tree.nodes.count
             self.publish(self.rows)
             self.result.state.window?.total += change
-            self.result.state.window?.start.row += self.countBefore
+            self.result.state.window?.begin(at: (self.base.window?.start.row ?? 0) + self.countBefore)
         }
         return self.result
     }
@@ -82,6 +82,7 @@ struct LaidOutline {
     /// Finds out whose number of children has changed, and counts the objects of which that is not known.
     private mutating func countChildren(_ tree: ShownOutline) {
         guard let toOne = self.shape.toOne else { return }
+        let spine = Set(tree.spine.map(\.owner))
         for (id, change) in self.known.changes {
             let node = tree[id]
             if node == nil, !self.known.isFresh(id) {
@@ -101,7 +102,7 @@ struct LaidOutline {
             if let old = node?.owner { self.childChanges[old, default: 0] -= 1 }
             guard let owner else { continue }
             self.childChanges[owner, default: 0] += 1
-            let isHere = tree.contains(owner) || self.known.isFresh(owner) || tree.spine.contains { $0.owner == owner }
+            let isHere = tree.contains(owner) || self.known.isFresh(owner) || spine.contains(owner)
             if !isHere { self.result.doubts += 1 }
         }
     }
@@ -124,6 +125,7 @@ struct LaidOutline {
             return node?.isExpanded ?? ((self.outline.expansion == .all) != self.exceptions.contains(id))
         }
         guard let node else {
+            if let state = self.known.shown.views[self.view].expanded[id] { return state }
             return self.known.value(property, of: id).map { ($0 == .boolean(true)) != self.exceptions.contains(id) }
         }
         guard let change = self.known.changes[id]?.values[property] else { return node.isExpanded }
@@ -147,7 +149,7 @@ struct LaidOutline {
 
     /// Returns the children of an object in their order, and counts those that are beyond the window.
     private mutating func entries(_ owner: ObjectID, _ depth: Int, _ tree: ShownOutline) -> ArraySlice<ObjectID> {
-        guard let sketch = self.known.sketches[KnownObjects.ListID(view: self.view, owner: owner)] else { return [] }
+        guard let sketch = self.known.lists[ListID(view: self.view, owner: owner)] else { return [] }
         if !sketch.uncertain.isEmpty {
             self.result.undecided.formUnion(sketch.uncertain)
             self.result.doubts += 1
@@ -244,5 +246,13 @@ struct LaidOutline {
     private mutating func publish(_ rows: [Row]) {
         let key = self.base.sections.first?.key ?? .string("")
         self.result.state.sections = [ResultsSection(key: key, rows: rows)]
+    }
+}
+
+extension WindowPosition {
+    /// The window of a result without sections begins at a row.
+    mutating func begin(at row: Int) {
+        self.start.row = row
+        self.start.rowInSection = row
     }
 }

@@ -291,7 +291,7 @@ struct LaidView {
         _ rows: [(row: Row, section: AttributeValue)]
     ) -> [(row: Row, section: AttributeValue)] {
         guard case .list(let source) = self.shape.order,
-            let sketch = self.known.sketches[KnownObjects.ListID(view: self.index, owner: source.object)]
+            let sketch = self.known.lists[ListID(view: self.index, owner: source.object)]
         else { return rows }
         var shown = Dictionary(uniqueKeysWithValues: rows.map { ($0.row.id, $0.row) })
         let wasShown = Set(shown.keys)
@@ -364,7 +364,11 @@ struct LaidView {
         self.result.state.sections = sections
         if var window = self.base.window {
             window.total += self.totalChange
-            window.start.row += self.countBefore
+            if self.countBefore != 0, self.shape.request.section == nil {
+                window.begin(at: window.start.row + self.countBefore)
+            } else {
+                window.start.row += self.countBefore
+            }
             self.result.state.window = window
         }
     }

@@ -9,7 +9,8 @@ import NestModel
 /// 4. Rows that are in, and that changed their place, are placed by the order of the view.
 ///
 /// What is not known stays as the server has it. So the overlay may show too little, but nothing that is false. O(n + k
-/// log k) for n rows of the views and k changed objects; deletes and changes of one-to-one relationships O(n) each.
+/// log k) for n rows of the views and k changed objects; a step in a list costs O(its rows), deletes and changes of
+/// one-to-one relationships O(n) each.
 package enum Overlay {
     /// Returns the views with the transactions laid over them, in the order of `views`. Precondition: the views show
     /// the same revision.

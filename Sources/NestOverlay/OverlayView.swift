@@ -8,11 +8,19 @@ package struct OverlayView: Sendable {
     package let state: SectionedSnapshot
     /// The entity of the source's object, if the client knows it. Otherwise the model must leave no choice.
     package let sourceEntity: EntityNumber?
+    /// The fold states that were set in an outline by an attribute.
+    package let expanded: [ObjectID: Bool]
 
-    package init(request: ObjectFetchRequest, state: SectionedSnapshot, sourceEntity: EntityNumber? = nil) {
+    package init(
+        request: ObjectFetchRequest,
+        state: SectionedSnapshot,
+        sourceEntity: EntityNumber? = nil,
+        expanded: [ObjectID: Bool] = [:]
+    ) {
         self.request = request
         self.state = state
         self.sourceEntity = sourceEntity
+        self.expanded = expanded
     }
 }
 

@@ -27,8 +27,6 @@ struct ShownOutline {
     private var indexes: [ObjectID: Int] = [:]
     /// The objects above the window, the nearest to its first row first. The last one is the object of the source.
     private(set) var spine: [Above] = []
-    /// Whether these are all objects above the window.
-    private(set) var knowsSpine = true
     private let startsAtFirst: Bool
     private let endsAtLast: Bool
 
@@ -76,13 +74,13 @@ struct ShownOutline {
             if let parent = open.last { shownChildren[parent] += 1 }
             open.append(index)
         }
-        // What is still open reaches the window's end.
+        // What is still open reaches the window's end, each below the one before.
+        var isWhole = true
         for index in open.reversed() {
-            self.nodes[index].end = self.nodes.count
             let node = self.nodes[index]
-            let last = self.nodes[(index + 1)...].last { $0.depth == node.depth + 1 }
-            let hasAll = !node.isExpanded || shownChildren[index] == node.childCount
-            self.nodes[index].isWhole = self.endsAtLast || (hasAll && last?.isWhole != false)
+            isWhole = isWhole && (!node.isExpanded || shownChildren[index] == node.childCount)
+            self.nodes[index].end = self.nodes.count
+            self.nodes[index].isWhole = self.endsAtLast || isWhole
         }
     }
 
@@ -93,14 +91,10 @@ struct ShownOutline {
         }
         var depth = Int.max
         for node in self.nodes where node.depth < depth {
-            self.knowsSpine = self.knowsSpine && (depth == Int.max || node.depth == depth - 1)
             depth = node.depth
             self.spine.append(Above(owner: node.owner, depth: depth))
         }
-        if depth > 0 {
-            self.knowsSpine = self.knowsSpine && depth == 1
-            self.spine.append(Above(owner: source, depth: 0))
-        }
+        if depth > 0 { self.spine.append(Above(owner: source, depth: 0)) }
     }
 
     /// Returns the lists of the objects whose children the window shows, or would show. `isFiltered`: the objects have

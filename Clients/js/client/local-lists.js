@@ -315,7 +315,7 @@ function pendingOf({ pending }, writes) {
   /** @type {Map<number, 'queued' | 'sent'>} */
   const all = new Map();
   if (pending.size === 0) return all;
-  const queued = writes.filter(({ phase }) => phase === 'queued');
+  const queued = writes.filter(({ phase }) => phase === 'queued' || phase === 'open');
   const objects = queued.map(({ tx }) => tx?.objects() ?? new Set());
   const isAllQueued = queued.length === writes.length;
   for (const id of pending) {

@@ -62,8 +62,8 @@ class LocalOutline extends LocalList {
     const { wire } = this.asked;
     const { folds } = this.list;
     if (this.#request.wire !== wire || this.#request.folds !== folds) {
-      const { expansion, exceptions } = folds;
-      this.#request = { wire, folds, made: { ...wire, outline: { expansion, exceptions } } };
+      const { expansion, exceptions, states } = folds;
+      this.#request = { wire, folds, made: { ...wire, outline: { expansion, exceptions, states } } };
     }
     return { request: this.#request.made, state: this.state };
   }

@@ -90,7 +90,7 @@ export class LocalTransaction extends Transaction {
 
 /** The transactions of a group, which become one write. */
 export class LocalGroup {
-  /** Why a transaction was not complete: then the group is given up. @type {any} */
+  /** Why a transaction failed: then the group is given up. @type {any} */
   error = null;
   #write;
   #grew;
@@ -103,10 +103,15 @@ export class LocalGroup {
 
   /** Adds steps, and shows them at once. @template R @param {(tx: LocalTransaction) => R} body @returns {R} */
   transaction(body) {
-    const { phase, tx } = this.#write;
-    if (phase !== 'open') invalid('the group has ended');
+    const { phase, error } = this.#write;
+    const tx = /** @type {LocalTransaction} */ (this.#write.tx);
+    if (phase !== 'open') {
+      if (error) throw error;
+      invalid('the group has ended');
+    }
+    tx.isSent = false;
     try {
-      const result = body(/** @type {LocalTransaction} */ (tx));
+      const result = body(tx);
       if (typeof (/** @type {any} */ (result))?.then === 'function') {
         invalid('a write that is shown at once has no asynchronous steps');
       }
@@ -115,6 +120,8 @@ export class LocalGroup {
       this.error ??= error;
       throw error;
     } finally {
+      // What is added outside of a body would not be shown.
+      tx.isSent = true;
       this.#grew();
     }
   }

@@ -197,6 +197,7 @@ export class Local {
     const tx = new LocalTransaction((count) => this.#take(count));
     const write = new Write(this, 'transaction', name || null, tx, {});
     write.phase = 'open';
+    tx.isSent = true;
     this.#add(write);
     const group = new LocalGroup(write, () => this.#grew(write));
     try {
@@ -210,12 +211,13 @@ export class Local {
       this.#giveUp(write);
       return null;
     }
-    tx.isSent = true;
     if (write.phase !== 'open') return write;
     write.phase = 'queued';
     this.#undone = [];
+    this.#restock();
     this.#send();
     this.#changed();
+    this.#schedule(true);
     return write;
   }
 
@@ -272,7 +274,8 @@ export class Local {
   #newestEntry() {
     const all = this.#pending.writes;
     let last = all.length - 1;
-    while (last >= 0 && (all[last].kind === 'undo' || all[last].isUndone)) last -= 1;
+    const isEmpty = (/** @type {Write} */ { phase, tx }) => phase === 'open' && tx?.mutations.length === 0;
+    while (last >= 0 && (all[last].kind === 'undo' || all[last].isUndone || isEmpty(all[last]))) last -= 1;
     const key = all[last]?.fields.coalescing?.key;
     const joins = (/** @type {Write | undefined} */ one) => one && !one.isUndone && one.fields.coalescing?.key === key;
     let first = last;

@@ -85,7 +85,8 @@ function remove(known, id, deleted) {
     for (const other of known.referring(id, inverse, relationship.destination)) {
       if (deleted.has(other)) continue;
       const list = { object: id, relationship: relationship.number };
-      for (const sketch of known.lists.of(list)) sketch.remove(other);
+      const lists = known.lists.of(list);
+      known.lists.remove(other, (one) => lists.includes(one));
       known.set(inverse.number, other, null);
     }
   }

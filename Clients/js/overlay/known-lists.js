@@ -6,11 +6,16 @@
 import { ListSketch } from './list-sketch.js';
 
 /** @typedef {import('./overlay-view.js').Source} Source */
-/** @typedef {{ view: number, owner: number, sketch: ListSketch }} KnownList */
+/**
+ * A list that orders rows of a view.
+ * @typedef {{ view: number, owner: number, sketch: ListSketch }} KnownList
+ */
 
 export class KnownLists {
-  /** By view: the lists of its owners. @type {Map<number, ListSketch>[]} */
+  /** By view: the lists of its owners. @type {Map<number, KnownList>[]} */
   #views;
+  /** The lists that mention an object. @type {Map<number, Set<KnownList>>} */
+  #memberships = new Map();
 
   /** @param {import('./shown-rows.js').ShownRows} shown */
   constructor(shown) {
@@ -20,44 +25,74 @@ export class KnownLists {
 
   /** @param {number} view @param {number} owner @param {ListSketch} sketch */
   add(view, owner, sketch) {
-    this.#views[view].set(owner, sketch);
+    const list = { view, owner, sketch };
+    this.#views[view].set(owner, list);
+    for (const id of sketch.entries) this.#note(id, list);
+  }
+
+  /** @param {number} id @param {KnownList} list */
+  #note(id, list) {
+    const lists = this.#memberships.get(id);
+    if (lists) lists.add(list);
+    else this.#memberships.set(id, new Set([list]));
   }
 
   /** @param {number} view @param {number} owner @returns {ListSketch | undefined} */
   get(view, owner) {
-    return this.#views[view].get(owner);
+    return this.#views[view].get(owner)?.sketch;
   }
 
-  /** @returns {Iterable<KnownList>} */
-  * all() {
-    for (const [view, lists] of this.#views.entries()) {
-      for (const [owner, sketch] of lists) yield { view, owner, sketch };
-    }
-  }
-
-  /** The lists of views that have the order of a source. @param {Source} source @returns {ListSketch[]} */
+  /** The lists of views that have the order of a source. @param {Source} source @returns {KnownList[]} */
   of({ object, relationship }) {
     return this.#views.flatMap((lists, view) => {
-      const sketch = this.shown.shapes[view]?.list?.relationship === relationship ? lists.get(object) : undefined;
-      return sketch ? [sketch] : [];
+      const list = this.shown.shapes[view]?.list?.relationship === relationship ? lists.get(object) : undefined;
+      return list ? [list] : [];
+    });
+  }
+
+  /** The children of an object that a transaction inserted are known: outlines may show them. @param {Source} source */
+  addNew({ object, relationship }) {
+    this.shown.outlines.forEach((outline, view) => {
+      if (!outline || this.shown.shapes[view]?.source?.relationship !== relationship) return;
+      if (!this.#views[view].has(object)) this.add(view, object, new ListSketch([], true, true, true));
     });
   }
 
   /**
-   * The children of an object that a transaction inserts are known: outlines may show them.
+   * Puts an object at a place of a list, or moves it there: ListSketch.place.
    * @param {number} id
-   * @param {any} entity
+   * @param {KnownList} list
+   * @param {import('./list-sketch.js').SketchPlace} place
+   * @param {import('./list-sketch.js').IsMember} isMember
    */
-  insert(id, entity) {
-    this.shown.outlines.forEach((outline, view) => {
-      const shape = this.shown.shapes[view];
-      if (!outline || !shape || !this.shown.schema.areRelated(entity.number, shape.entity.number)) return;
-      this.add(view, id, new ListSketch([], true, true, true));
-    });
+  place(id, list, place, isMember) {
+    this.#note(id, list);
+    return list.sketch.place(id, place, isMember);
   }
 
-  /** Removes an object from all lists. @param {number} id */
-  remove(id) {
-    for (const lists of this.#views) for (const sketch of lists.values()) sketch.remove(id);
+  /** The place of an object in a list is not known any more. @param {number} id @param {KnownList} list */
+  doubt(id, list) {
+    this.#note(id, list);
+    list.sketch.doubt(id);
+  }
+
+  /** A list has exactly these members, in this order. @param {KnownList} list @param {number[]} members */
+  replace(list, members) {
+    list.sketch.replace(members);
+    for (const id of members) this.#note(id, list);
+  }
+
+  /**
+   * Removes an object from the lists that are meant. O(lists that mention it).
+   * @param {number} id
+   * @param {(list: KnownList) => boolean} [isMeant]
+   */
+  remove(id, isMeant = () => true) {
+    const lists = this.#memberships.get(id);
+    for (const list of lists ?? []) {
+      if (!isMeant(list)) continue;
+      list.sketch.remove(id);
+      lists?.delete(list);
+    }
   }
 }

@@ -210,10 +210,11 @@ export class KnownObjects {
    * @returns {boolean} false if the server must refuse the place
    */
   place(id, source, relationship, place) {
-    for (const sketch of this.lists.of(source)) {
-      if (sketch.place(id, place, (one) => this.isMember(one, source, relationship))) continue;
+    if (this.isFresh(source.object)) this.lists.addNew(source);
+    for (const list of this.lists.of(source)) {
+      if (this.lists.place(id, list, place, (one) => this.isMember(one, source, relationship))) continue;
       if (this.opaqueSteps === 0) return false;
-      sketch.doubt(id);
+      this.lists.doubt(id, list);
     }
     return true;
   }

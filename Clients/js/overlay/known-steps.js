@@ -157,7 +157,6 @@ function insert(known, id, entity, values, placements, resolve) {
   const { schema } = known;
   const isShown = known.shown.contains(id);
   known.change(id).entity = entity;
-  if (!isShown) known.lists.insert(id, entity);
   for (const attribute of entity.attributes) {
     // A server that has the object already also knows the time.
     if (attribute.defaultsToNow && isShown) continue;
@@ -274,11 +273,11 @@ function assign(known, id, relationship, target, place) {
  * @param {readonly number[]} owners
  */
 function leave(known, relationship, id, owners) {
-  for (const { view, owner, sketch } of known.lists.all()) {
+  known.lists.remove(id, ({ view, owner }) => {
     const shape = known.shown.shapes[view];
-    if (shape?.list?.relationship !== relationship.number || owners.includes(owner)) continue;
-    if (shape.listRelationship(known.schema) === relationship) sketch.remove(id);
-  }
+    if (shape?.list?.relationship !== relationship.number || owners.includes(owner)) return false;
+    return shape.listRelationship(known.schema) === relationship;
+  });
 }
 
 /**
@@ -321,9 +320,9 @@ function relate(known, owner, relationship, object, place) {
   if (!known.place(object, source, relationship, place)) throw new Refusal();
   if (was === true || (textOf(back) === textOf(source) && owner === object)) return;
   // On the other side the owner comes last, if it was not there.
-  for (const sketch of known.lists.of(back)) {
-    if (was === undefined) sketch.doubt(owner);
-    else sketch.place(owner, 'last', () => undefined);
+  for (const list of known.lists.of(back)) {
+    if (was === undefined) known.lists.doubt(owner, list);
+    else known.lists.place(owner, list, 'last', () => undefined);
   }
 }
 
@@ -344,8 +343,9 @@ function unrelate(known, owner, relationship, object) {
   const source = { object: owner, relationship: relationship.number };
   const back = { object, relationship: inverse.number };
   setPair(known, source, back, false, relationship, inverse);
-  for (const sketch of known.lists.of(source)) sketch.remove(object);
-  for (const sketch of known.lists.of(back)) sketch.remove(owner);
+  const [theirs, ours] = [known.lists.of(source), known.lists.of(back)];
+  known.lists.remove(object, (list) => theirs.includes(list));
+  known.lists.remove(owner, (list) => ours.includes(list));
 }
 
 /**
@@ -373,6 +373,7 @@ function setRelated(known, owner, relationship, objects) {
   if (!inverse) throw new Refusal();
   const source = { object: owner, relationship: relationship.number };
   const kept = new Set(objects);
+  if (kept.size !== objects.length) throw new Refusal();
   if (inverse.isToMany) {
     const paired = new Set(known.pairs.get(textOf(source))?.keys());
     for (const object of [...new Set([...paired, ...known.all])].sort((a, b) => a - b)) {
@@ -393,20 +394,23 @@ function setRelated(known, owner, relationship, objects) {
   }
   known.note(inverse.number, relationship.destination);
   if (!relationship.isOrdered) return;
-  doubtOutlines(known, source);
+  doubtOutlines(known, source, relationship);
   // The lists that views show are known whole.
-  for (const sketch of known.lists.of(source)) sketch.replace([...objects]);
+  for (const list of known.lists.of(source)) known.lists.replace(list, [...objects]);
 }
 
 /**
- * Doubts the outlines that do not show all objects of a source, or may show it.
+ * Doubts the outlines that may show objects of a source which are not known.
  * @param {KnownObjects} known
  * @param {import('./overlay-view.js').Source} source
+ * @param {any} relationship
  */
-function doubtOutlines(known, { object, relationship }) {
+function doubtOutlines(known, { object }, relationship) {
   known.shown.shapes.forEach((shape, view) => {
-    if (!shape?.isOutline || shape.source?.relationship !== relationship) return;
+    if (!shape?.isOutline || shape.relationship !== relationship) return;
     const sketch = known.lists.get(view, object);
-    if (!sketch?.startsAtFirst || !sketch.endsAtLast) known.doubtfulOutlines.add(view);
+    // No list: it is folded, elsewhere, or new and without objects.
+    const isKnown = sketch ? sketch.startsAtFirst && sketch.endsAtLast : known.isFresh(object);
+    if (!isKnown) known.doubtfulOutlines.add(view);
   });
 }

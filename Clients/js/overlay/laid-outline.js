@@ -41,7 +41,9 @@ export class LaidOutline {
     this.tree = known.shown.outlines[view];
     this.values = new RowValues(shape, this.base.projection, paths);
     this.expansion = shape.request.outline.expansion;
-    const { exceptions } = shape.request.outline;
+    const { exceptions, states } = shape.request.outline;
+    /** The states that were set in an outline by an attribute. @type {Map<number, boolean>} */
+    this.states = states instanceof Map ? states : new Map(states);
     /** @type {Set<number>} */
     this.exceptions = exceptions instanceof Set ? exceptions : new Set(exceptions);
     this.result = unchanged(this.base, known.opaqueSteps + shape.doubts(paths));
@@ -55,7 +57,7 @@ export class LaidOutline {
       return result;
     }
     if (known.isGone(source.object)) {
-      this.#publish([], (position) => ({ ...position, total: 0, start: { ...position.start, row: 0 } }));
+      this.#publish([], (position) => begun({ ...position, total: 0 }, 0));
       return result;
     }
     if (known.doubtfulOutlines.has(this.view)) result.doubts += 1;
@@ -80,8 +82,7 @@ export class LaidOutline {
   /** @param {any} position @param {number} change of the number of rows */
   #moved(position, change) {
     if (change === 0 && this.#countBefore === 0) return position;
-    const row = position.start.row + this.#countBefore;
-    return { ...position, total: position.total + change, start: { ...position.start, row } };
+    return begun({ ...position, total: position.total + change }, position.start.row + this.#countBefore);
   }
 
   // MARK: Which objects are children of which
@@ -166,6 +167,8 @@ export class LaidOutline {
     const isException = () => this.exceptions.has(id);
     if (attribute === undefined) return node?.isExpanded ?? (this.expansion === 'all') !== isException();
     if (!node) {
+      const state = this.states.get(id);
+      if (state !== undefined) return state;
       const value = known.value(attribute, id);
       return value === undefined ? undefined : (value === true) !== isException();
     }
@@ -320,6 +323,9 @@ export class LaidOutline {
     this.result.state = { ...this.base, sections, position };
   }
 }
+
+/** The window of a result without sections begins at a row. @param {any} position @param {number} row */
+const begun = (position, row) => ({ ...position, start: { ...position.start, row, rowInSection: row } });
 
 /** @param {StateRow} row @param {number | undefined} slot @param {number} value @returns {StateRow} */
 function withValue(row, slot, value) {

@@ -405,6 +405,7 @@ export class LaidView {
     let { position } = base;
     if (position && (this.#totalChange !== 0 || this.#countBefore !== 0)) {
       const start = { ...position.start, row: position.start.row + this.#countBefore };
+      if (!shape.request.section && this.#countBefore !== 0) start.rowInSection = start.row;
       position = { ...position, total: position.total + this.#totalChange, start };
     }
     if (!isSame || position !== base.position) result.state = { ...base, sections, position };

@@ -18,8 +18,8 @@ import NestOverlay
 /// objects have their ids from the beginning. What the client cannot know, because it does not hold all objects, it
 /// leaves as the server has it (`OptimisticState.undecided`). Pending writes cost the server nothing.
 ///
-/// Limits: pending writes are lost with the process. A write is not part of a group of `NestClient`; `group` makes one
-/// of several writes.
+/// Limits: pending writes are lost with the process. They are not part of a group of `NestClient`: `group` of this class
+/// makes one write of several.
 public final class OptimisticClient: Sendable {
     public let client: NestClient
     private let core: OptimisticCore
@@ -70,7 +70,8 @@ public final class OptimisticClient: Sendable {
     ///         for context in contexts { try group.save(context) }
     ///     }
     ///
-    /// It has the limits of a transaction: `limitExceeded` refuses it whole.
+    /// It has the limits of a transaction: `limitExceeded` refuses it whole. Do not wait inside for a write that was made
+    /// outside: that one waits for the end of the group.
     @discardableResult
     public func group(
         _ name: String? = nil,
@@ -82,16 +83,14 @@ public final class OptimisticClient: Sendable {
         do {
             try await body(OptimisticGroup(self, pending))
         } catch {
+            pending.close(as: .withdrawn)
             core.enqueue { $0.cancel(pending) }
             throw error
         }
-        guard !pending.transaction.mutations.isEmpty else {
-            core.enqueue { $0.cancel(pending) }
-            return nil
-        }
-        pending.become(.queued)
-        core.enqueue { $0.end(pending) }
-        return pending
+        let isEmpty = pending.transaction.mutations.isEmpty
+        pending.close(as: isEmpty ? .withdrawn : .queued)
+        core.enqueue { isEmpty ? $0.cancel(pending) : $0.end(pending) }
+        return isEmpty ? nil : pending
     }
 
     func grew(_ pending: PendingWrite) {
@@ -115,10 +114,10 @@ public final class OptimisticClient: Sendable {
         return ids
     }
 
-    /// Undoes the newest write; `busy` while that is a group which has not ended. A pending one is shown no more at
-    /// once; it is undone when the server has it, so this waits for the connection. Returns `nil` if there is nothing
-    /// left to undo: the pending write was not sent and is withdrawn, or the server has refused it. Without a pending
-    /// write it is `NestClient.undo`.
+    /// Undoes the newest write. A pending one is shown no more at once; it is undone when the server has it, so this
+    /// waits for the connection. Returns `nil` if there is nothing left to undo: the pending write was not sent and is
+    /// withdrawn, or the server has refused it. Without a pending write it is `NestClient.undo`. Throws `busy` if the
+    /// newest write is a group that has steps and has not ended.
     @discardableResult
     public func undo(options: UndoOptions = UndoOptions()) async throws(NestError) -> Receipt? {
         switch await self.core.beginUndo() {

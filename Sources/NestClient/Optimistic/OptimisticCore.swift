@@ -99,8 +99,9 @@ actor OptimisticCore {
     /// A group has ended.
     func end(_ write: PendingWrite) {
         guard let id = self.id(of: write), self.views.pending[id]?.state == .open else { return }
+        // With the last steps, which another task may have added.
+        self.grew(write)
         self.views.pending.close(id)
-        write.become(.queued)
         self.send()
     }
 
@@ -165,7 +166,10 @@ actor OptimisticCore {
 
     /// Begins to undo the newest pending write.
     func beginUndo() -> Undo {
-        let newest = self.views.pending.writes.last { !$0.isRetracted && !self.views.pending.isSettled($0.id) }
+        let newest = self.views.pending.writes.last { write in
+            let isBegun = write.state != .open || !write.transaction.mutations.isEmpty
+            return isBegun && !write.isRetracted && !self.views.pending.isSettled(write.id)
+        }
         guard let newest, let handle = self.handles[newest.id] else { return .none }
         if newest.state == .open { return .open }
         if self.views.pending.withdraw(newest.id) != nil {
@@ -422,7 +426,7 @@ actor OptimisticCore {
             }
             self.followed[id]?.isCurrent = queue.isCurrent
             if !changes.isEmpty, self.followed[id]?.hasState == true {
-                self.views.took(id, OverlayView(request: self.request(of: id, queue), state: queue.state))
+                self.views.took(id, self.view(id, queue))
             }
             switch changes.last {
             case .reset, .paused: self.views.stopped(id)
@@ -436,13 +440,16 @@ actor OptimisticCore {
         }
     }
 
-    /// Returns the request of a list; of an outline with the fold states that the server has confirmed.
-    private func request(of id: OptimisticViews.ID, _ queue: ResultsQueue) -> ObjectFetchRequest {
-        guard queue.request.outline != nil, let subscriber = self.followed[id]?.subscriber else { return queue.request }
+    /// Returns the state of a list; of an outline with the fold states that the server has confirmed.
+    private func view(_ id: OptimisticViews.ID, _ queue: ResultsQueue) -> OverlayView {
+        guard queue.request.outline != nil, let subscriber = self.followed[id]?.subscriber else {
+            return OverlayView(request: queue.request, state: queue.state)
+        }
         var request = queue.request
-        let current = self.core.assumeIsolated { $0.currentRequest(subscriber) }
+        let (current, states) = self.core.assumeIsolated { ($0.currentRequest(subscriber), $0.laterStates(subscriber)) }
         request.outline = current?.outline ?? request.outline
-        return request
+        let expanded = Dictionary(states.map { ($0.object, $0.isExpanded) }, uniquingKeysWith: { _, last in last })
+        return OverlayView(request: request, state: queue.state, expanded: expanded)
     }
 
     private func show(_ view: OverlaidView, _ id: OptimisticViews.ID) {

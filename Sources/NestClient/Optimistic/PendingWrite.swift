@@ -70,6 +70,22 @@ public final class PendingWrite: Sendable {
 
     private static let stoppedWaiting = NestError(.cancelled, "cancelled while waiting; the write goes on")
 
+    /// Ends a group: no more steps are added. Returns `false` if it is not open any more.
+    @discardableResult func close(as state: State) -> Bool {
+        self.contents.withLockedValue { contents in
+            guard contents.state == .open else { return false }
+            contents.state = state
+            return true
+        }
+    }
+
+    /// Why it is neither pending nor carried out.
+    var failure: NestError? {
+        self.contents.withLockedValue { contents in
+            if case .failure(let error)? = contents.result { error } else { nil }
+        }
+    }
+
     /// Adds the steps of a transaction. Returns `false` if the write is not open any more.
     func append(_ transaction: WriteTransaction) -> Bool {
         self.contents.withLockedValue { contents in

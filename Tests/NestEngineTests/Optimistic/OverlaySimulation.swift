@@ -320,6 +320,7 @@ struct PredictionCheck {
             }
             if self.isOutline, let window = self.laid.state.window {
                 if window.total != all.count { faults.append("a total of \(window.total) instead of \(all.count)") }
+                if window.start.rowInSection != window.start.row { faults.append("two beginnings: \(window.start)") }
                 if let first = shown.first, all.firstIndex(of: first) != window.start.row {
                     faults.append("starts at \(window.start.row) instead of \(all.firstIndex(of: first) ?? -1)")
                 }

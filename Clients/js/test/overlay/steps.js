@@ -92,6 +92,7 @@ export function run(_, test) {
       [{ insertAs: { object: 9, entity: 77, values: [], placements: [] } }],
       [insertAs(9), { delete: { object: -1 } }, move(-1, 'first')],
       [{ move: { object: 3, placement: { relationship: 11, owner: 1, place: 'last' } } }],
+      [{ setRelated: { owner: 1, relationship: 11, objects: [3, 3, 2] } }],
     ]) {
       const found = shown([abc()], [update(2, 1, 'A'), ...refusal], [update(4, 1, 'C')]);
       same([found.titles, found.refused], [['a,b,C'], [0]], JSON.stringify(refusal));
