@@ -66,10 +66,11 @@ const shown = (arrived, request) =>
 const STATUS = new Set(['disconnected', 'paused', 'reset', 'resumed']);
 
 /** What a change says about the rows of the server. @param {any} change */
-function statusOf({ type, isExact }) {
+function statusOf({ type, reason, isExact }) {
   if (type === 'resumed') return isExact ? 'live' : 'loading';
   if (type === 'reset') return 'loading';
   if (STATUS.has(type)) return type;
+  if (reason === 'cache') return 'cached';
   return type === 'snapshot' || type === 'diff' ? 'live' : null;
 }
 
@@ -104,8 +105,15 @@ export class LocalList {
     /** As of Results. A change that this client makes says nothing about the connection. */
     this.status = 'connecting';
     const { nest } = local;
+    /** A client with a cache has its own lists. @type {any} */
+    const caching = nest;
+    const list = new (caching.List ?? List)(null);
     const facade = {
-      resolve: (/** @type {any} */ one) => this.resolve(one),
+      resolve: async (/** @type {any} */ one) => {
+        const spec = await this.resolve(one);
+        await caching.load?.(list, spec);
+        return spec;
+      },
       run: (/** @type {any} */ body) => nest.run(body),
       call: (/** @type {any} */ start, /** @type {any} */ options) => nest.call(start, options),
       forget: (/** @type {any} */ one) => {
@@ -113,7 +121,6 @@ export class LocalList {
         local.forget(this);
       },
     };
-    const list = new List(null);
     this.results = new Results(/** @type {any} */ (facade), request, list, shown);
     list.to = this;
     Object.defineProperty(this.results, 'status', {
@@ -163,7 +170,7 @@ export class LocalList {
         break;
       default: if (state) {
         this.isFrozen = false;
-        this.isCurrent = true;
+        this.isCurrent = change.reason !== 'cache';
       }
     }
     this.#inbox.push(event);
