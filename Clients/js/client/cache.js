@@ -73,6 +73,11 @@ export class CachedNest extends Nest {
   #kept = null;
   /** Predicates that the cache had. @type {Map<string, Uint8Array>} */
   #predicates = new Map();
+  /**
+   * The history of the cached states that were shown; '' if there are several.
+   * @type {string | null}
+   */
+  #history = null;
   /** The states that are read now, by requests. @type {Map<string, Promise<any>>} */
   #loading = new Map();
 
@@ -168,6 +173,11 @@ export class CachedNest extends Nest {
 
   // MARK: Lists
 
+  /** The history that the shown states are of, before a server has said which it has: null if there are none. */
+  get cachedHistory() {
+    return this.#history;
+  }
+
   /** @param {any} request @returns {any} */
   results(request) {
     const list = new CachedResults(this, request, new CachedList(null));
@@ -205,7 +215,10 @@ export class CachedNest extends Nest {
     };
     if (view.identity !== this.#identity) return drop('the cached state is of another token or store');
     try {
-      return load(view, spec);
+      const loaded = load(view, spec);
+      const { history } = loaded.head;
+      this.#history = (this.#history ?? history) === history ? history : '';
+      return loaded;
     } catch (error) {
       return drop(`the cached state cannot be used: ${/** @type {any} */ (error).message}`);
     }

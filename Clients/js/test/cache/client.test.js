@@ -7,6 +7,7 @@ import { IndexedDBCache, MemoryCache } from '../../cache.js';
 import { identityOf } from '../../client/cache.js';
 import { optimistic } from '../../optimistic.js';
 import { sha256 } from '../../wire/sha256.js';
+import { Reference } from '../../wire/values.js';
 import { VIEW } from '../machine/server.js';
 import { ENTITIES, Page, turn } from '../machine/page.js';
 
@@ -212,7 +213,8 @@ test('optimistic lists begin with the cached state, and show own writes over it'
     await turn();
     // The list asks for more than the program: what deciding needs.
     const { projection } = page.sent.find(({ name }) => name === 'subscribe').fields.request;
-    const row = (id, title) => [id, ...projection.map((number) => (number === 1 ? title : null))];
+    const values = { 0: 1, 10: new Reference(1) };
+    const row = (id, title) => [id, ...projection.map((number) => (number === 1 ? title : values[number] ?? null))];
     await page.list([row(2, 'Milk'), row(3, 'Bread')], { projection });
     assert.equal(titles(list.state), 'Milk Bread');
     nest.close();
