@@ -1,5 +1,6 @@
 /**
- * A cache in IndexedDB. Changes are written together, at most each second, and when the page is hidden or closed.
+ * A cache in IndexedDB. Changes are written together, at most each second. A page that is hidden or left may end before a
+ * transaction that reads does: it leaves its changes as they are, and the next one applies them.
  * @module
  */
 
@@ -62,8 +63,10 @@ export class IndexedDBCache {
   #isCounted = false;
   #hasWarned = false;
   #settings;
-  #leave = () => {
-    if (globalThis.document?.visibilityState !== 'visible') this.flush();
+  /** What is being written. */
+  #writing = new UnwrittenChanges();
+  #leave = (/** @type {any} */ { type }) => {
+    if (type === 'pagehide' || globalThis.document?.visibilityState === 'hidden') this.#leaveNow();
   };
 
   /**
@@ -209,8 +212,9 @@ export class IndexedDBCache {
   /** Writes all changes in one transaction. @param {Storage} storage */
   async #write(storage) {
     const changes = this.#unwritten;
-    if (changes.isEmpty) return;
+    if (changes.isEmpty && (this.#isCounted || !await storage.hasLeft())) return;
     this.#unwritten = new UnwrittenChanges();
+    this.#writing = changes;
     try {
       if (!this.#isCounted) await storage.recount();
       this.#isCounted = true;
@@ -219,6 +223,20 @@ export class IndexedDBCache {
       this.#warn(error);
       this.#unwritten.restore(changes);
       this.#writeLater();
+    } finally {
+      this.#writing = new UnwrittenChanges();
+    }
+  }
+
+  /** The page may end at once, and what is written with it. */
+  #leaveNow() {
+    const all = [this.#writing, this.#unwritten].filter((changes) => !changes.isEmpty);
+    if (!this.#storage || all.length === 0) return;
+    try {
+      this.#storage.leave(all);
+      this.#unwritten = new UnwrittenChanges();
+    } catch (error) {
+      this.#warn(error);
     }
   }
 

@@ -58,5 +58,23 @@ export const headChecksum = (head) => checksum(NOTHING, JSON.stringify(HEAD.map(
 /** @param {any} head @param {number} number */
 export const pieceName = ({ recording, id }, number) => `${recording} ${id} ${number}`;
 
+/** What a page that is left has not written: a change of a view as one record. @param {any} change */
+export function encodeChange({ replacement, append }) {
+  const { frames = [], ...head } = replacement ?? append ?? {};
+  const bytes = encodeFrames(frames);
+  const isAppend = Boolean(append);
+  const isRemoval = !append && !replacement;
+  return { head, isAppend, isRemoval, bytes, checksum: checksum(bytes, JSON.stringify([head, isAppend, isRemoval])) };
+}
+
+/** @param {any} record of `encodeChange`, or what is in its place */
+export function decodeChange(record) {
+  const { head, isAppend, isRemoval, bytes } = record ?? {};
+  const name = JSON.stringify([head, isAppend, isRemoval]);
+  if (!isBytes(bytes) || checksum(bytes, name) !== record.checksum) damaged('a change');
+  const whole = { ...head, frames: decodeFrames(bytes) };
+  return { replacement: isAppend || isRemoval ? null : whole, append: isAppend ? whole : null };
+}
+
 /** Whether something is bytes, as they come from a database. @param {any} value */
 export const isBytes = (value) => value instanceof Uint8Array;

@@ -6,14 +6,20 @@
  *     predicates   the bytes of predicates, by their keys
  *     views        one state: what CachedView has, without frames; by requests
  *     pieces       frames of a view, those of one batch together; by the id of the view and a number from 0
+ *     left         changes of pages that were left, which the next page applies
  * @module
  */
 
 import { CACHE_PREDICATES_MAX, CACHE_VIEW_BYTES_MAX } from '../machine/cache-limits.js';
 import { follows, ROW_BYTES } from './changes.js';
-import { checksum, damaged, decodeFrames, encodeFrames, headChecksum, isBytes, pieceName } from './pieces.js';
+import {
+  checksum, damaged, decodeChange, decodeFrames, encodeChange, encodeFrames, headChecksum, isBytes, pieceName,
+} from './pieces.js';
 
-const STORES = ['meta', 'predicates', 'views', 'pieces'];
+const STORES = ['meta', 'predicates', 'views', 'pieces', 'left'];
+
+/** Records of changes that a page leaves; more are dropped. */
+const LEFT_MAX = 64;
 
 /** The version of the database: one of another version is emptied. */
 export const VERSION = 1;
@@ -21,7 +27,7 @@ export const VERSION = 1;
 /** Makes the stores anew. @param {IDBDatabase} database */
 export function makeStores(database) {
   for (const name of Array.from(database.objectStoreNames)) database.deleteObjectStore(name);
-  for (const name of STORES) database.createObjectStore(name);
+  for (const name of STORES) database.createObjectStore(name, { autoIncrement: name === 'left' });
   return database;
 }
 
@@ -33,6 +39,14 @@ export const result = (request) => new Promise((resolve, reject) => {
 
 /** The pieces of a view. @param {number} id */
 const piecesOf = (id) => IDBKeyRange.bound([id, 0], [id, Infinity]);
+
+/** @param {any} model */
+const modelRecord = ({ identity, hash, bytes }) =>
+  ({ identity, hash, bytes, checksum: checksum(bytes, `${identity} ${hash}`) });
+
+/** Whether a record of a model is as it was written. @param {any} record */
+const isModel = (record) =>
+  isBytes(record?.bytes) && checksum(record.bytes, `${record.identity} ${record.hash}`) === record.checksum;
 
 /** Whether a record of a view is as it was written. @param {any} head @param {any} request its key */
 const isHead = (head, request) =>
@@ -82,8 +96,8 @@ export class Storage {
       const [model, keys, values] = await Promise.all(
         [meta.get('model'), predicates.getAllKeys(), predicates.getAll()].map((each) => result(/** @type {any} */ (each))));
       if (!model) return null;
+      if (!isModel(model)) damaged('the model');
       const { identity, hash, bytes } = model;
-      if (!isBytes(bytes) || checksum(bytes, `${identity} ${hash}`) !== model.checksum) damaged('the model');
       const whole = keys.map((/** @type {string} */ key, /** @type {number} */ index) => ({ key, ...values[index] }))
         .filter((/** @type {any} */ one) => isBytes(one.bytes) && checksum(one.bytes, one.key) === one.checksum);
       return { identity, hash, bytes, predicates: whole };
@@ -121,19 +135,34 @@ export class Storage {
   write(changes, byteCountMax) {
     return this.#run('readwrite', async (stores) => {
       const batch = new Batch(stores, await result(stores.meta.get('sums')));
+      await batch.takeLeft(stores.left);
       if (changes.model) batch.model(changes.model);
       for (const [key, bytes] of changes.predicates) batch.predicate(key, bytes);
-      for (const [request, list] of changes.views) {
-        for (const { replacement, append } of list) {
-          if (append) await batch.append(append);
-          else await batch.replace(request, replacement);
-        }
-      }
+      for (const [request, list] of changes.views) await batch.changes(request, list);
       for (const request of changes.shown) await batch.shown(request);
       if (changes.predicates.size > 0) await batch.forgetPredicates();
       await batch.evict(byteCountMax);
       stores.meta.put(batch.sums, 'sums');
     });
+  }
+
+  /**
+   * Leaves changes to the next page, because this one may end at once: nothing is read before, and nothing awaited.
+   * @param {import('./changes.js').UnwrittenChanges[]} all in order
+   */
+  leave(all) {
+    const transaction = this.database.transaction('left', 'readwrite');
+    const left = transaction.objectStore('left');
+    for (const { model, predicates, views } of all) {
+      const lists = [...views].map(([request, list]) => ({ request, list: list.map(encodeChange) }));
+      left.put({ model: model && modelRecord(model), predicates: [...predicates], lists });
+    }
+    transaction.commit?.();
+  }
+
+  /** Whether pages have left changes. @returns {Promise<boolean>} */
+  hasLeft() {
+    return this.#run('readonly', async ({ left }) => await result(left.count()) > 0);
   }
 
   /** Counts anew what the views take, and removes what is damaged or belongs to no view. */
@@ -178,9 +207,34 @@ class Batch {
     this.sums = { bytes: 0, nextID: 1, clock: 0, ...sums };
   }
 
+  /** Applies what pages have left. What is damaged is dropped, with all that is behind it. @param {IDBObjectStore} left */
+  async takeLeft(left) {
+    const all = await result(left.getAll(null, LEFT_MAX));
+    left.clear();
+    for (const record of all) {
+      let lists;
+      try {
+        lists = record.lists.map((/** @type {any} */ { request, list }) => ({ request, list: list.map(decodeChange) }));
+        for (const [key, bytes] of record.predicates) this.predicate(key, bytes);
+      } catch {
+        return;
+      }
+      if (isModel(record.model)) this.meta.put(record.model, 'model');
+      for (const { request, list } of lists) await this.changes(request, list);
+    }
+  }
+
+  /** @param {string} request @param {readonly any[]} list */
+  async changes(request, list) {
+    for (const { replacement, append } of list) {
+      if (append) await this.append(append);
+      else await this.replace(request, replacement);
+    }
+  }
+
   /** @param {any} model */
-  model({ identity, hash, bytes }) {
-    this.meta.put({ identity, hash, bytes, checksum: checksum(bytes, `${identity} ${hash}`) }, 'model');
+  model(model) {
+    this.meta.put(modelRecord(model), 'model');
   }
 
   /** @param {string} key @param {Uint8Array} bytes */
