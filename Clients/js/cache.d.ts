@@ -104,8 +104,8 @@ export interface IndexedDBCacheOptions {
 
 /**
  * A cache in a database of the browser, for pages and workers. Changes are written together, at most every second and
- * when the page is hidden or left. Several pages may use one database: if two change the same list, the first one writes
- * it. Every record has a checksum; one that is damaged is removed, and never shown. Nothing is encrypted.
+ * when the page is hidden or left. Several pages may use one database: if two change the same list, the first one
+ * writes it. Every record has a checksum; one that is damaged is removed, and never shown. Nothing is encrypted.
  */
 export class IndexedDBCache implements Cache {
   /** Programs call `open`. */

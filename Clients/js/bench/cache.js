@@ -59,7 +59,8 @@ window.isReady = true;
 `;
 
 const site = mkdtempSync(join(tmpdir(), 'nest-bench-'));
-writeFileSync(join(site, 'index.html'), '<!doctype html><title>bench</title><script type="module" src="page.js"></script>');
+const html = '<!doctype html><title>bench</title><script type="module" src="page.js"></script>';
+writeFileSync(join(site, 'index.html'), html);
 writeFileSync(join(site, 'page.js'), page);
 cpSync(join(root, 'Clients/js'), join(site, 'nest-client'), { recursive: true });
 const server = await Server.start('--web', 'WEB', '--web-root', site);
@@ -69,7 +70,8 @@ const percentile = (times, part) => times[Math.min(times.length - 1, Math.floor(
 let isSlow = false;
 try {
   for (let from = 0; from < rows; from += 500) {
-    const titles = Array.from({ length: Math.min(500, rows - from) }, (_, index) => `an item of the list ${from + index}`);
+    const length = Math.min(500, rows - from);
+    const titles = Array.from({ length }, (_, index) => `an item of the list ${from + index}`);
     await server.nestc(['add', ...titles]);
   }
   const tab = await browser.open(address);
@@ -91,8 +93,8 @@ try {
     }
     isSlow ||= given[0] && line.read.p50 > limit;
     const text = ({ p50, p90 }) => `${p50.toFixed(1)} (${p90.toFixed(1)})`;
-    console.log(options.json ? JSON.stringify(line)
-      : `${what}: ${rows} rows, ms p50 (p90): open ${text(line.open)}, first ${text(line.first)}, read ${text(line.read)}`);
+    const times = ['open', 'first', 'read'].map((name) => `${name} ${text(line[name])}`).join(', ');
+    console.log(options.json ? JSON.stringify(line) : `${what}: ${rows} rows, ms p50 (p90): ${times}`);
   }
 } finally {
   await browser.close();

@@ -1,11 +1,12 @@
 /**
- * A cache in IndexedDB. Changes are written together, at most each second. A page that is hidden or left may end before a
- * transaction that reads does: it leaves its changes as they are, and the next one applies them.
+ * A cache in IndexedDB. Changes are written together, at most each second. A page that is hidden or left may end before
+ * a transaction that reads does: it leaves its changes as they are, and the next one applies them.
  * @module
  */
 
 import { NestError } from '../wire/errors.js';
 import { CACHE_BYTES_MAX, CACHE_OPEN_MS_MAX, CACHE_WRITE_MS } from '../machine/cache-limits.js';
+import { report } from '../client/listeners.js';
 import { invalid, known } from '../client/options.js';
 import { UnwrittenChanges } from './changes.js';
 import { makeStores, result, Storage, VERSION } from './storage.js';
@@ -254,8 +255,12 @@ export class IndexedDBCache {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
     const { onFault, name } = this.#settings;
-    if (onFault) onFault(this.fault);
-    else console.warn(`nest: the cache ${name} fails: ${this.fault.message}`);
+    if (!onFault) return console.warn(`nest: the cache ${name} fails: ${this.fault.message}`);
+    try {
+      onFault(this.fault);
+    } catch (mistake) {
+      report(mistake);
+    }
   }
 
   /** The client goes on without a cache. @param {any} error */

@@ -93,13 +93,13 @@ export class Storage {
   /** @returns {Promise<any>} the model with its predicates, or null */
   model() {
     return this.#run('readonly', async ({ meta, predicates }) => {
-      const [model, keys, values] = await Promise.all(
-        [meta.get('model'), predicates.getAllKeys(), predicates.getAll()].map((each) => result(/** @type {any} */ (each))));
+      const [model, keys, values] = await Promise.all([
+        result(meta.get('model')), result(predicates.getAllKeys()), result(predicates.getAll())]);
       if (!model) return null;
       if (!isModel(model)) damaged('the model');
       const { identity, hash, bytes } = model;
-      const whole = keys.map((/** @type {string} */ key, /** @type {number} */ index) => ({ key, ...values[index] }))
-        .filter((/** @type {any} */ one) => isBytes(one.bytes) && checksum(one.bytes, one.key) === one.checksum);
+      const whole = keys.map((key, index) => ({ ...values[index], key: String(key) }))
+        .filter((one) => isBytes(one.bytes) && checksum(one.bytes, one.key) === one.checksum);
       return { identity, hash, bytes, predicates: whole };
     });
   }
@@ -155,7 +155,8 @@ export class Storage {
     const left = transaction.objectStore('left');
     for (const { model, predicates, views } of all) {
       const lists = [...views].map(([request, list]) => ({ request, list: list.map(encodeChange) }));
-      left.put({ model: model && modelRecord(model), predicates: [...predicates], lists });
+      const texts = Array.from(predicates, ([key, bytes]) => ({ key, bytes, checksum: checksum(bytes, key) }));
+      left.put({ model: model && modelRecord(model), predicates: texts, lists });
     }
     transaction.commit?.();
   }
@@ -207,7 +208,10 @@ class Batch {
     this.sums = { bytes: 0, nextID: 1, clock: 0, ...sums };
   }
 
-  /** Applies what pages have left. What is damaged is dropped, with all that is behind it. @param {IDBObjectStore} left */
+  /**
+   * Applies what pages have left. What is damaged is dropped, with all that is behind it.
+   * @param {IDBObjectStore} left
+   */
   async takeLeft(left) {
     const all = await result(left.getAll(null, LEFT_MAX));
     left.clear();
@@ -215,7 +219,9 @@ class Batch {
       let lists;
       try {
         lists = record.lists.map((/** @type {any} */ { request, list }) => ({ request, list: list.map(decodeChange) }));
-        for (const [key, bytes] of record.predicates) this.predicate(key, bytes);
+        for (const { key, bytes, checksum: expected } of record.predicates) {
+          if (isBytes(bytes) && checksum(bytes, key) === expected) this.predicate(key, bytes);
+        }
       } catch {
         return;
       }

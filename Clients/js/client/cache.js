@@ -21,7 +21,10 @@ import { OF_TIME } from './text.js';
 /** What a cache must have: cache.d.ts. */
 const METHODS = ['model', 'view', 'record', 'flush'];
 
-/** A hash of the token and of the name of the store: a client with others does not use a state. @param {any} settings */
+/**
+ * A hash of the token and of the name of the store: a client with others does not use a state.
+ * @param {any} settings
+ */
 export function identityOf({ token, store }) {
   const writer = new Writer();
   writer.u8(token ? 1 : 0);
@@ -29,26 +32,6 @@ export function identityOf({ token, store }) {
   writer.u8(store ? 1 : 0);
   writer.raw(encodeText(store ?? ''));
   return hashText(fnv1a(writer.done()));
-}
-
-/**
- * What a cache answers, or null: it fails, or takes too long. The client goes on without.
- * @template T
- * @param {() => Promise<T | null>} ask
- * @returns {Promise<T | null>}
- */
-function within(ask) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(null), CACHE_READ_MS_MAX);
-    const settle = (/** @type {any} */ found) => {
-      clearTimeout(timer);
-      resolve(found ?? null);
-    };
-    Promise.resolve().then(ask).then(settle, (error) => {
-      report(error);
-      settle(null);
-    });
-  });
 }
 
 /**
@@ -78,6 +61,8 @@ export class CachedNest extends Nest {
    * @type {string | null}
    */
   #history = null;
+  /** The calls of the cache that have not been answered in time. */
+  #late = 0;
   /** The states that are read now, by requests. @type {Map<string, Promise<any>>} */
   #loading = new Map();
 
@@ -112,7 +97,7 @@ export class CachedNest extends Nest {
   }
 
   async #readModel() {
-    const found = await within(() => this.#cache.model());
+    const found = await this.#within(() => this.#cache.model());
     if (found?.identity !== this.#identity) return null;
     try {
       const model = decodeModel(found.bytes);
@@ -207,7 +192,7 @@ export class CachedNest extends Nest {
 
   /** @param {import('../machine/spec.js').Spec} spec */
   async #read(spec) {
-    const view = await within(() => this.#cache.view(spec.key));
+    const view = await this.#within(() => this.#cache.view(spec.key));
     if (!view) return null;
     const drop = (/** @type {string} */ reason) => {
       this.#record({ type: 'remove', request: spec.key, reason });
@@ -222,6 +207,33 @@ export class CachedNest extends Nest {
     } catch (error) {
       return drop(`the cached state cannot be used: ${/** @type {any} */ (error).message}`);
     }
+  }
+
+  /**
+   * What the cache answers, or null: it fails, or takes too long. The client goes on without.
+   * @param {() => Promise<any>} ask
+   * @returns {Promise<any>}
+   */
+  #within(ask) {
+    // While it does not answer, nothing else waits for it.
+    if (this.#late > 0) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        this.#late += 1;
+        resolve(null);
+      }, CACHE_READ_MS_MAX);
+      const settle = (/** @type {any} */ found) => {
+        clearTimeout(timer);
+        if (isLate) this.#late -= 1;
+        resolve(found ?? null);
+      };
+      Promise.resolve().then(ask).then(settle, (error) => {
+        report(error);
+        settle(null);
+      });
+    });
   }
 
   // MARK: What the cache gets

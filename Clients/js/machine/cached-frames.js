@@ -37,6 +37,7 @@ import { T } from './types.js';
 /**
  * A state that a list may begin with.
  * @typedef {object} LoadedView
+ * @property {string} request
  * @property {import('./views.js').Point} head
  * @property {any} state
  * @property {Recording | null} recording
@@ -104,7 +105,8 @@ export function load(view, spec) {
   let isSnapshot = true;
   for (const [index, { type, body }] of rest.entries()) {
     if (!PLAYED.has(type)) fault(`a frame has the type ${type}`);
-    if (type !== T.snapshot && type !== T.resultTotals && !player.head && !player.assembler) fault('it has no snapshot');
+    const isFirst = type === T.snapshot || type === T.resultTotals;
+    if (!isFirst && !player.head && !player.assembler) fault('it has no snapshot');
     player.frame(m, { type, body }, PARTS.has(rest[index + 1]?.type));
     if (isSnapshot) snapshotBytes += body.length;
     if (player.head) isSnapshot = false;
@@ -119,7 +121,7 @@ export function load(view, spec) {
     request, modelHash, historyID, number: view.recording, sequence: view.sequence, revision, digest: found,
     snapshotBytes, changeBytes: bytes - snapshotBytes,
   };
-  return { head: { history: historyID, revision }, state, recording, isConfirmed: false, bytes };
+  return { request, head: { history: historyID, revision }, state, recording, isConfirmed: false, bytes };
 }
 
 /**

@@ -30,8 +30,12 @@ function faultOf(m, { history }, recording) {
   return recording && modelHash !== undefined && modelHash !== recording.modelHash ? OTHER_MODEL : null;
 }
 
-/** Begins a client with the model of an earlier run. It is never closed because no server can be reached. */
-export function beginWith(/** @type {Machine} */ m, /** @type {any} */ model) {
+/**
+ * Begins a client with the model of an earlier run. It is never closed because no server can be reached.
+ * @param {Machine} m
+ * @param {any} model
+ */
+export function beginWith(m, model) {
   if (m.welcome || m.phase !== 'idle') return;
   m.models.set(model.hash, model);
   m.valid.add(model.hash);
@@ -79,6 +83,11 @@ export class CachedList extends List {
   key = '';
   /** Whether it holds a state that no server has confirmed. */
   isFromCache = false;
+  /**
+   * How the cache knew that state.
+   * @type {Recording | null}
+   */
+  from = null;
 
   /** @param {Machine} m @param {import('./spec.js').Spec} spec */
   open(m, spec) {
@@ -90,9 +99,9 @@ export class CachedList extends List {
   }
 
   /** @param {Machine} m @param {import('./spec.js').Spec} spec @param {LoadedView} loaded */
-  #show(m, spec, { head, state, recording, isConfirmed, bytes }) {
-    // Another call has changed the request meanwhile.
-    if (recording && recording.request !== spec.key) return spec;
+  #show(m, spec, { request, head, state, recording, isConfirmed, bytes }) {
+    // It was read for a later request, which has overtaken this one.
+    if (request !== spec.key) return spec;
     const fault = faultOf(m, head, recording);
     if (fault) {
       remove(m, spec.key, fault);
@@ -102,6 +111,7 @@ export class CachedList extends List {
     this.spec = spec;
     this.held = { head: { ...head }, state };
     this.isFromCache = !isConfirmed;
+    this.from = recording;
     if (!recordingOf(state)) setRecording(state, recording);
     this.follow(state.position);
     if (m.phase === 'ready') note(m, head.revision);
@@ -121,7 +131,8 @@ export class CachedList extends List {
   #check(m) {
     const { held } = this;
     const recording = recordingOf(held?.state);
-    const fault = held && faultOf(m, held.head, recording);
+    // Another list with the same state may have forgotten the recording.
+    const fault = held && faultOf(m, held.head, this.isFromCache ? this.from : recording);
     if (!fault) return;
     if (recording) {
       setRecording(held.state, null);
@@ -178,7 +189,8 @@ export function shared(m, key) {
     const { held, isFromCache } = one;
     if (held) {
       const { head, state } = held;
-      return { head: { ...head }, state, recording: recordingOf(state), isConfirmed: !isFromCache, bytes: 0 };
+      const recording = isFromCache ? one.from : recordingOf(state);
+      return { request: key, head: { ...head }, state, recording, isConfirmed: !isFromCache, bytes: 0 };
     }
   }
   return undefined;

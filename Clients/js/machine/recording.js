@@ -1,6 +1,6 @@
 /**
- * What the cache gets of lists: the frames of their views as they came. The recording that has led to a state belongs to
- * the state, which never changes: whoever continues the state continues the recording.
+ * What the cache gets of lists: the frames of their views as they came. The recording that has led to a state belongs
+ * to the state, which never changes: what continues the state continues the recording.
  *
  * Events of the type `cache` have what the cache is to keep. Importing this module lets every view record whose client
  * has a cache.
@@ -77,7 +77,7 @@ function digestIn(type, body) {
   return reader.u64();
 }
 
-const tooLarge = (/** @type {number} */ bytes) => bytes > CACHE_VIEW_BYTES_MAX;
+const isTooLarge = (/** @type {number} */ bytes) => bytes > CACHE_VIEW_BYTES_MAX;
 
 /** A view whose frames are recorded, if its client has a cache. */
 export class RecordedView extends TotalsView {
@@ -103,12 +103,18 @@ export class RecordedView extends TotalsView {
    * @type {Recording | null}
    */
   current = null;
+  /**
+   * The request in the form of the machine, of a list that may leave when it gets the frame.
+   * @type {any}
+   */
+  spec = null;
 
   /** @param {Machine} m @param {{ type: number, body: Uint8Array }} frame @param {boolean} hasMore */
   frame(m, frame, hasMore) {
     if (!this.#isRecorded(m)) return super.frame(m, frame, hasMore);
     const { state, head } = this;
     this.current = this.awaits ? null : recordingOf(state);
+    this.#note();
     const { type } = frame;
     // The bytes that came with it must not be kept for it.
     const copy = { type, body: frame.body.slice() };
@@ -133,6 +139,7 @@ export class RecordedView extends TotalsView {
 
   /** @param {Machine} m @param {number} revision */
   progress(m, revision) {
+    this.#note();
     super.progress(m, revision);
     const recording = this.awaits ? null : recordingOf(this.state);
     if (!recording || !this.head || !this.#isRecorded(m)) return;
@@ -151,6 +158,11 @@ export class RecordedView extends TotalsView {
     super.restart(m, reason);
   }
 
+  #note() {
+    const [list] = this.lists;
+    this.spec = list?.spec;
+  }
+
   /** @param {Machine} m */
   #isRecorded(m) {
     return this.cacheKey !== null && identities.has(m);
@@ -166,7 +178,7 @@ export class RecordedView extends TotalsView {
     }
     if (!this.frames) return;
     this.frames.push(frame);
-    if (!tooLarge(bytesOf(this.frames))) return;
+    if (!isTooLarge(bytesOf(this.frames))) return;
     this.frames = null;
     remove(m, /** @type {string} */ (this.cacheKey), 'the state is too large');
   }
@@ -194,26 +206,35 @@ export class RecordedView extends TotalsView {
     });
   }
 
-  /** Records frames that have led to the state. @param {Machine} m @param {CachedFrame[]} frames @param {string} digest */
+  /**
+   * Records frames that have led to the state.
+   * @param {Machine} m
+   * @param {CachedFrame[]} frames
+   * @param {string} digest
+   */
   #append(m, frames, digest) {
     const old = /** @type {Recording} */ (this.current);
     const { state } = this;
     const { revision } = /** @type {any} */ (this.head);
     const { request, number, sequence, revision: base, snapshotBytes } = old;
     const changeBytes = old.changeBytes + bytesOf(frames);
-    if (changeBytes > Math.max(snapshotBytes, CACHE_CHANGE_BYTES_MIN) || tooLarge(snapshotBytes + changeBytes)) {
+    if (changeBytes > Math.max(snapshotBytes, CACHE_CHANGE_BYTES_MIN) || isTooLarge(snapshotBytes + changeBytes)) {
       return this.#rewrite(m, old, digest);
     }
     setRecording(state, { ...old, sequence: sequence + frames.length, revision, digest, changeBytes });
     keep(m, { type: 'append', append: { request, recording: number, sequence, base, frames, revision, digest } });
   }
 
-  /** The changes outweigh the snapshot: the state becomes one. @param {Machine} m @param {Recording} old @param {string} digest */
+  /**
+   * The changes outweigh the snapshot: the state becomes one.
+   * @param {Machine} m
+   * @param {Recording} old
+   * @param {string} digest
+   */
   #rewrite(m, old, digest) {
-    const [list] = this.lists;
     try {
-      const frames = framesOf(this.state, digest, /** @type {any} */ (list).spec);
-      if (!tooLarge(bytesOf(frames))) return this.#replace(m, frames, digest, this.state);
+      const frames = framesOf(this.state, digest, this.spec);
+      if (!isTooLarge(bytesOf(frames))) return this.#replace(m, frames, digest, this.state);
       remove(m, old.request, 'the state is too large');
     } catch (error) {
       if (!(error instanceof NestError)) throw error;

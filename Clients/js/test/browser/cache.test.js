@@ -23,14 +23,15 @@ window.begin = async ({ name = 'lists', isOffline = false, byteCountMax, parents
   const started = performance.now();
   window.cache = await IndexedDBCache.open({ name, byteCountMax, onFault: ({ code }) => window.faults.push(code) });
   // Nothing listens at port 1.
-  window.nest = await connect({ cache: window.cache, reconnectPauseMax: 100, ...(isOffline && { url: 'ws://127.0.0.1:1/nest' }) });
+  const nowhere = isOffline && { url: 'ws://127.0.0.1:1/nest' };
+  window.nest = await connect({ cache: window.cache, reconnectPauseMax: 100, ...nowhere });
   const items = await window.nest.entity('Item');
   window.lists = parents.map((parent) => {
     let request = items.children(parent).properties('title');
     if (where) request = request.where(where);
     const list = window.nest.results(request);
-    list.subscribe(({ type, reason, cause }) => window.seen.push(
-      [type, reason ?? cause ?? null, list.status, list.state.isCurrent, window.titles(list), window.nest.state.phase]));
+    list.subscribe(({ type, reason, cause }) => window.seen.push([type, reason ?? cause ?? null, list.status,
+      list.state.isCurrent, window.titles(list), window.nest.state.phase]));
     return list;
   });
   return performance.now() - started;
@@ -39,7 +40,8 @@ window.titles = (list = window.lists[0]) => list.state.rows.map(({ title }) => t
 /** Changes the records of a store: each gets its key. */
 const changes = {
   count: (value) => value,
-  flipped: (piece) => ({ ...piece, frames: piece.frames.map((byte, at) => (at === piece.frames.length - 1 ? byte ^ 1 : byte)) }),
+  flipped: (piece) => (
+    { ...piece, frames: piece.frames.map((byte, at) => (at === piece.frames.length - 1 ? byte ^ 1 : byte)) }),
   lost: () => undefined,
   other: () => 'x',
   revision: (head) => ({ ...head, revision: head.revision + 1 }),
@@ -71,7 +73,8 @@ window.isReady = true;
 
 test('a cache in IndexedDB', { skip }, async (context) => {
   const site = mkdtempSync(join(tmpdir(), 'nest-site-'));
-  writeFileSync(join(site, 'index.html'), '<!doctype html><title>list</title><script type="module" src="list.js"></script>');
+  const html = '<!doctype html><title>list</title><script type="module" src="list.js"></script>';
+  writeFileSync(join(site, 'index.html'), html);
   writeFileSync(join(site, 'list.js'), list);
   cpSync(join(root, 'Clients/js'), join(site, 'nest-client'), { recursive: true });
   const server = await Server.start('--web', 'WEB', '--web-root', site);
@@ -89,7 +92,8 @@ test('a cache in IndexedDB', { skip }, async (context) => {
     return page.evaluate((given) => window.begin(given).catch((error) => error.code), options);
   };
   const live = (page, titles) => page.until((expected) =>
-    window.lists.every(({ status }) => status === 'live') && (expected === null || window.titles() === expected), titles);
+    window.lists.every(({ status }) => status === 'live')
+      && (expected === null || window.titles() === expected), titles);
   const flush = (page) => page.evaluate(() => window.cache.flush());
 
   try {
@@ -108,7 +112,8 @@ test('a cache in IndexedDB', { skip }, async (context) => {
       await server.nestc(['add', 'Eggs']);
       await again(page, {});
       await live(page, 'Milk Bread Eggs');
-      const seen = await page.evaluate(() => window.seen.map(([type, , status, , titles, phase]) => [type, status, titles, phase]));
+      const seen = (await page.evaluate(() => window.seen))
+        .map(([type, , status, , titles, phase]) => [type, status, titles, phase]);
       assert.deepEqual([seen[0], seen.at(-1)],
         [['snapshot', 'cached', 'Milk Bread', 'connecting'], ['diff', 'live', 'Milk Bread Eggs', 'ready']]);
       assert.equal(seen.filter(([type]) => type === 'snapshot').length, 1);
@@ -174,7 +179,9 @@ test('a cache in IndexedDB', { skip }, async (context) => {
       });
       assert.deepEqual(await page.evaluate(async () => {
         const counts = [];
-        for (const store of ['meta', 'predicates', 'views', 'pieces', 'left']) counts.push(await window.damage('clear', store, 'count'));
+        for (const store of ['meta', 'predicates', 'views', 'pieces', 'left']) {
+          counts.push(await window.damage('clear', store, 'count'));
+        }
         return counts;
       }), [0, 0, 0, 0, 0]);
       assert.equal(await again(page, { name: 'clear', isOffline: true }), 'UNREACHABLE');
@@ -202,7 +209,8 @@ test('a cache in IndexedDB', { skip }, async (context) => {
         await window.records('bounded', 'pieces', (piece) => { found.pieces += piece.frames.length; return piece; });
         return found;
       });
-      assert.ok(sums.bytes <= byteCountMax && sums.pieces <= sums.bytes && sums.pieces > byteCountMax / 2, JSON.stringify(sums));
+      const { bytes, pieces } = sums;
+      assert.ok(bytes <= byteCountMax && pieces <= bytes && pieces > byteCountMax / 2, JSON.stringify(sums));
       const isKept = async (parent) => {
         await again(page, { name: 'bounded', byteCountMax, parents: [parent], isOffline: true });
         // What the cache has is read by now, because it answers one call after the other.
@@ -231,7 +239,8 @@ test('a cache in IndexedDB', { skip }, async (context) => {
         }, name, store, what);
         await again(page, { name, isOffline: true });
         await page.evaluate(() => window.cache.flush());
-        assert.deepEqual(await page.evaluate(() => [window.lists[0].status, window.titles()]), ['connecting', ''], what);
+        const shown = await page.evaluate(() => [window.lists[0].status, window.titles()]);
+        assert.deepEqual(shown, ['connecting', ''], what);
         // The next run writes it again.
         await again(page, { name });
         await live(page, null);
@@ -280,7 +289,8 @@ test('a cache in IndexedDB', { skip }, async (context) => {
       await server.nestc(['add', 'Salt']);
       await page.until(() => window.titles().endsWith('Salt'));
       await flush(page);
-      assert.deepEqual(await page.evaluate(() => [window.faults, window.lists[0].status]), [['STORAGE_FAILURE'], 'live']);
+      const shown = await page.evaluate(() => [window.faults, window.lists[0].status]);
+      assert.deepEqual(shown, [['STORAGE_FAILURE'], 'live']);
       // What could not be kept is not there, instead of an older state.
       await again(page, { name: 'quota', isOffline: true });
       await flush(page);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { MemoryCache } from '../../cache/memory.js';
+import { CachedList } from '../../machine/cached.js';
 import { load } from '../../machine/cached-frames.js';
 import { CACHE_REVISION_STEP } from '../../machine/cache-limits.js';
 import { T } from '../../machine/types.js';
@@ -55,6 +56,15 @@ test('a node that lags may not begin a list with an older state than the cache h
   await world.follow(OTHER);
   world.welcome({ revision: 3 });
   for (const { fields } of world.sent.filter(({ name }) => name === 'subscribe')) assert.equal(fields.atLeast, 5);
+});
+
+test('a list that is opened while connected asks for a state that is not older than the cached one', async () => {
+  const { cache } = await recorded();
+  const world = new CachedWorld(cache);
+  world.welcome({ revision: 3 });
+  await world.follow();
+  const { fields } = world.sent.find(({ name }) => name === 'subscribe');
+  assert.deepEqual([fields.atLeast, fields.resume.revision], [5, 5]);
 });
 
 test('a state that has not changed is confirmed', async () => {
@@ -233,7 +243,8 @@ test('frames that do not lead to the state that was recorded are refused', async
   const { cache } = await recorded();
   const view = await cache.view(spec().key);
   const [subscribed, snapshot, rows, diff] = view.frames;
-  const flipped = (frame, at) => ({ ...frame, body: frame.body.map((byte, index) => (index === at ? byte ^ 1 : byte)) });
+  const flipped = (frame, at) => (
+    { ...frame, body: frame.body.map((byte, index) => (index === at ? byte ^ 1 : byte)) });
   for (const [changes, message] of [
     [{ digest: '0000000000000001' }, /its digest is [0-9a-f]{16}, and was 0000000000000001/],
     [{ revision: 4 }, /a frame is newer than the view/],
@@ -266,6 +277,47 @@ test('two clients that continue one state do not mix their frames: the first one
   b.insert(7, 8, 9, [9, 8, 7, 4, 2, 3]);
   const { state, head } = load(await cache.view(spec().key), spec());
   assert.deepEqual([ids({ state }), head.revision], [[9, 8, 7, 4, 2, 3], 8]);
+});
+
+test('a second list with the same state is dropped with the first, also by another model that extends the old one',
+  async () => {
+    const { cache } = await recorded();
+    const { world, list } = await again(cache);
+    const second = await world.follow();
+    world.machine.valid.add('ffffffffffffffff').add(MODEL);
+    world.welcome({ modelHash: 'ffffffffffffffff' });
+    for (const one of [list, second]) assert.equal(world.last(one).change.message, 'the cached state is of another model');
+    for (const { fields } of world.sent.filter(({ name }) => name === 'subscribe')) assert.equal(fields.resume, null);
+  });
+
+test('a state that was read for a later request is not shown under the earlier one', async () => {
+  const { cache } = await recorded();
+  const world = new CachedWorld(cache);
+  const list = new CachedList({});
+  list.loaded = load(await cache.view(spec().key), spec());
+  world.run((m) => list.open(m, OTHER));
+  assert.deepEqual([world.types(list), list.held], [[], null]);
+});
+
+test('the last frame of a list that pauses is recorded, also as a snapshot', async () => {
+  for (const size of [10, 20_000]) {
+    const { world, list, cache } = await recorded();
+    // A pause waits for the answer to a change, and the state of the new request comes with it.
+    world.takeSent();
+    world.run((m) => list.changeTo(m, OTHER, {}));
+    world.subscribed({ first: 'snapshot', view: OTHER_VIEW });
+    world.snapshot(6, [4, 2, 3], { id: OTHER_VIEW });
+    const updates = [{ at: [0, 0], values: [{ property: 1, value: 'x'.repeat(size) }] }];
+    const { settle } = list;
+    list.settle = function leaving(m) {
+      this.pauses.add('user');
+      return settle.call(this, m);
+    };
+    world.diff(6, 7, [4, 2, 3], { view: OTHER_VIEW, updates });
+    assert.equal(list.view, null);
+    const { state, head } = load(await cache.view(OTHER.key), OTHER);
+    assert.deepEqual([state.sections[0].rows[0].values, head.revision], [['x'.repeat(size)], 7]);
+  }
 });
 
 test('a cached state belongs to its identity', async () => {

@@ -13,8 +13,8 @@ const count = process.env.NEST_SEED ? 1 : 60;
 const steps = Number(process.env.NEST_STEPS ?? 80);
 
 const frame = (byte, size = 8) => ({ type: 0x32, body: new Uint8Array(size).fill(byte) });
-const viewOf = (request, recording, revision, frames) => ({ request, identity: 'i', modelHash: 'm', historyID: 'h', revision,
-  digest: `${revision}`, recording, sequence: frames.length, frames });
+const viewOf = (request, recording, revision, frames) => ({ request, identity: 'i', modelHash: 'm', historyID: 'h',
+  revision, digest: `${revision}`, recording, sequence: frames.length, frames });
 
 /** What a view is after changes, one at a time: the simple way. */
 class Naive {
@@ -63,7 +63,8 @@ test('random changes, written in batches or one by one, lead to the same views',
       } else if (kind === 'append' && held) {
         const frames = Array.from({ length: random.below(3) }, () => frame(step));
         const { recording, sequence, revision: base } = held;
-        change = { type: 'append', append: { request, recording, sequence, base, frames, revision, digest: `${revision}` } };
+        const digest = `${revision}`;
+        change = { type: 'append', append: { request, recording, sequence, base, frames, revision, digest } };
         known.set(request, kept(held, change.append));
       } else if (kind === 'adopt' && naive.views.has(request)) known.set(request, naive.views.get(request));
       else if (kind === 'remove') change = { type: 'remove', request, reason: 'r' };
@@ -77,7 +78,9 @@ test('random changes, written in batches or one by one, lead to the same views',
       if (change.type === 'append' && naive.views.get(request) === before) dropped += 1;
       memory.record([change]);
       assert.ok(unwritten.add(change));
-      for (const one of ['a', 'b']) assert.deepEqual(await memory.view(one), naive.views.get(one) ?? null, `seed ${seed}`);
+      for (const one of ['a', 'b']) {
+        assert.deepEqual(await memory.view(one), naive.views.get(one) ?? null, `seed ${seed}`);
+      }
     }
     write(written, unwritten);
     assert.deepEqual(written.views, naive.views, `seed ${seed}`);

@@ -5,10 +5,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import test, { afterEach } from 'node:test';
 import { IndexedDBCache, MemoryCache } from '../../cache.js';
 import { identityOf } from '../../client/cache.js';
+import { CACHE_READ_MS_MAX } from '../../machine/cache-limits.js';
 import { optimistic } from '../../optimistic.js';
 import { sha256 } from '../../wire/sha256.js';
 import { Reference } from '../../wire/values.js';
-import { VIEW } from '../machine/server.js';
+import { OTHER_HISTORY, VIEW } from '../machine/server.js';
 import { ENTITIES, Page, turn } from '../machine/page.js';
 
 /** A client that is open would keep a failed test running. */
@@ -46,8 +47,10 @@ async function offline(cache, options = {}) {
   return { page, nest, reach };
 }
 
+const children = (items) => items.children(1).properties('title');
+
 /** What a cache has after a client has shown a list of Milk and Bread. */
-async function filled(cache = new MemoryCache(), options = {}, request = (items) => items.children(1).properties('title')) {
+async function filled(cache = new MemoryCache(), options = {}, request = children) {
   const { page, nest, items } = await connected(cache, options);
   const list = nest.results(request(items));
   if (list.request.predicates.length > 0) await answerPredicate(page);
@@ -147,7 +150,8 @@ test('an identity says token and store, as in the Swift client', () => {
   assert.equal(all[0], '08328807b4eb6fed');
   for (const size of [0, 1, 55, 56, 63, 64, 65, 1000]) {
     const bytes = new Uint8Array(randomBytes(size));
-    assert.equal(Buffer.from(sha256(bytes)).toString('hex'), createHash('sha256').update(bytes).digest('hex'), `${size}`);
+    const expected = createHash('sha256').update(bytes).digest('hex');
+    assert.equal(Buffer.from(sha256(bytes)).toString('hex'), expected, `${size}`);
   }
 });
 
@@ -236,6 +240,43 @@ test('optimistic lists begin with the cached state, and show own writes over it'
   page.reply('subscribed', { view: VIEW, first: 'current', revision: 2, reason: '', projection }, id);
   await turn();
   assert.deepEqual([list.status, list.state.isCurrent, titles(list.state)], ['live', true, 'Oat milk Bread']);
+});
+
+test('a write that was made over a cached state is not sent to a store with another history', async () => {
+  const cache = await filled();
+  const { page, nest, reach } = await offline(cache);
+  const items = await nest.entity('Item');
+  const list = nest.results(children(items));
+  await turn();
+  assert.equal(titles(list.state), 'Milk Bread');
+  const local = optimistic(nest);
+  const write = local.transaction('rename', (tx) => tx.update(items, 2, { title: 'Oat milk' }));
+  // What was not sent can be undone and made again.
+  local.undo();
+  assert.equal(local.pending.length, 0);
+  const again = local.redo();
+  assert.deepEqual([write.state, again.state], ['refused', 'queued']);
+  page.history = OTHER_HISTORY;
+  await reach();
+  await turn();
+  assert.deepEqual([again.state, again.error?.code], ['parked', 'OUTCOME_UNKNOWN']);
+  assert.deepEqual(page.sent.filter(({ name }) => name === 'transaction'), []);
+  assert.deepEqual([list.status, list.state.isCurrent], ['loading', false]);
+});
+
+test('a cache that does not answer delays a client once', async (context) => {
+  const cache = await filled();
+  const { page, nest, items } = await connected(cache);
+  cache.view = () => new Promise(() => {});
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const first = nest.results(items.children(1).properties('title'));
+  for (let turns = 0; turns < 20; turns += 1) await null;
+  context.mock.timers.tick(CACHE_READ_MS_MAX);
+  const second = nest.results(items.children(2).properties('title'));
+  for (let turns = 0; turns < 40; turns += 1) await null;
+  context.mock.timers.reset();
+  assert.equal(page.sent.filter(({ name }) => name === 'subscribe').length, 2);
+  assert.deepEqual([first.status, second.status], ['connecting', 'connecting']);
 });
 
 test('a list that is paused, closed or changed while the cache is read', async () => {

@@ -6,7 +6,8 @@ import { Random } from '../live/random.js';
 const frame = (byte, size) => ({ type: 0x32, body: new Uint8Array(size).fill(byte) });
 const REQUESTS = ['aa', 'bb', 'cc'];
 
-const textOf = (view) => JSON.stringify(view && { ...view, frames: view.frames.map(({ type, body }) => [type, [...body]]) });
+const textOf = (view) =>
+  JSON.stringify(view && { ...view, frames: view.frames.map(({ type, body }) => [type, [...body]]) });
 
 /**
  * Gives two caches the same changes, and compares them after each batch. Two objects of the library share the database,
@@ -60,9 +61,9 @@ export async function compare(seed, steps) {
           if (found !== expected) return `step ${step}, ${request}: ${found} instead of ${expected}`;
         }
       }
-      const [found, expected] = await Promise.all([cache.model(), memory.model()]);
-      const plain = (model) => model && JSON.stringify([model.hash, model.predicates.map(({ key }) => key).sort()]);
-      if (plain(found) !== plain(expected)) return `step ${step}: the model ${plain(found)} instead of ${plain(expected)}`;
+      const [found, expected] = (await Promise.all([cache.model(), memory.model()]))
+        .map((model) => model && JSON.stringify([model.hash, model.predicates.map(({ key }) => key).sort()]));
+      if (found !== expected) return `step ${step}: the model ${found} instead of ${expected}`;
     }
     return caches.map(({ fault }) => fault?.message).find(Boolean) ?? null;
   } finally {

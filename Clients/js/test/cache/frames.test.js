@@ -18,7 +18,8 @@ const steps = Number(process.env.NEST_STEPS ?? 60);
 
 const VALUES = [null, true, false, 0, -0, 1, -1, 63, 64, 1.5, new Double(1e300), new Double(-1e300),
   new Double(2 ** 53), 2n ** 60n, -(2n ** 63n), '', 'Milk', 'Ünïcode 🥛', 'x'.repeat(100), new Uint8Array(),
-  new Uint8Array([0, 255]), new NestDate(-1), new NestDate(2n ** 62n), new Reference(7), new UUID('ab'.repeat(16)), new Double(3), new Double(-0), new Double(2 ** 60)];
+  new Uint8Array([0, 255]), new NestDate(-1), new NestDate(2n ** 62n), new Reference(7), new UUID('ab'.repeat(16)),
+  new Double(3), new Double(-0), new Double(2 ** 60)];
 
 /** What is read of a value that the server sends. */
 const read = (value) => (value instanceof Double ? value.value : value);
@@ -58,7 +59,8 @@ test('random changes: each state is read again as the list shows it, however it 
     world.subscribed();
     world.snapshot(revision, rows, { position: position() ?? undefined });
     for (let step = 0; step < steps; step += 1) {
-      const kind = random.weighted({ insert: 6, remove: 3, move: 3, update: 6, position: 1, progress: 3, snapshot: 1, end: 2 });
+      const kind = random.weighted(
+        { insert: 6, remove: 3, move: 3, update: 6, position: 1, progress: 3, snapshot: 1, end: 2 });
       const to = revision + random.between(1, 300);
       const at = random.below(rows.length);
       const old = rows;
@@ -84,8 +86,9 @@ test('random changes: each state is read again as the list shows it, however it 
       } else if (kind === 'position' && isWindowed) {
         world.reply('totals', { revision: to, position: positionOf(rows.length + 9, 7) }, VIEW);
         continue;
-      } else if (kind === 'snapshot') world.snapshot(to, rows, { position: position() ?? undefined, title: () => 'new' });
-      else if (kind === 'end') {
+      } else if (kind === 'snapshot') {
+        world.snapshot(to, rows, { position: position() ?? undefined, title: () => 'new' });
+      } else if (kind === 'end') {
         // Another client begins with the state; the server has nothing new.
         const before = world.last(list);
         world = new CachedWorld(world.cache);
@@ -100,10 +103,11 @@ test('random changes: each state is read again as the list shows it, however it 
       revision = to;
       const changes = world.takeChanges();
       rewritten += kind !== 'snapshot' && changes.some(({ type }) => type === 'replace') ? 1 : 0;
-      assert.ok(!changes.some(({ type }) => type === 'remove'), `seed ${seed}, step ${step}: ${changes.at(-1)?.reason}`);
+      const what = `seed ${seed}, step ${step}`;
+      assert.ok(!changes.some(({ type }) => type === 'remove'), `${what}: ${changes.at(-1)?.reason}`);
       const { state, head } = load(await world.cache.view(request.key), request);
       const shown = list.view.state;
-      assert.deepEqual([state.sections, state.position], [shown.sections, shown.position], `seed ${seed}, step ${step}`);
+      assert.deepEqual([state.sections, state.position], [shown.sections, shown.position], what);
       assert.ok(head.revision <= revision);
     }
   }

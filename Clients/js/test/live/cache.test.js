@@ -158,7 +158,8 @@ class Run {
   write() {
     let remember;
     const fill = (tx) => { remember = this.world.fill(tx, this.entities); };
-    return this.other.transaction(this.world.name(), fill).then((receipt) => receipt.isChanged && remember(receipt), () => {});
+    return this.other.transaction(this.world.name(), fill)
+      .then((receipt) => receipt.isChanged && remember(receipt), () => {});
   }
 
   /** What a list must show by now. */
