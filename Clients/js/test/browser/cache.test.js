@@ -276,27 +276,39 @@ test('a cache in IndexedDB', { skip }, async (context) => {
     });
 
     await context.test('without room the client goes on, and says so once', async () => {
-      const page = await open();
-      await page.send('Storage.overrideQuotaForOrigin', { origin: address.slice(0, -1), quotaSize: 1_000 });
-      await again(page, { name: 'quota' });
-      await live(page, null);
-      const large = 'x'.repeat(60_000);
-      for (let round = 0; round < 30 && await page.evaluate(() => window.faults.length === 0); round += 1) {
-        await server.nestc(['add', `${large} ${round}`]);
-        await page.until((end) => window.titles().endsWith(end), ` ${round}`);
+      for (const how of ['thrown', 'aborted']) {
+        const name = `room ${how}`;
+        const page = await open();
+        await again(page, { name });
+        await live(page, null);
         await flush(page);
+        // Chromium enforces a quota only now and then: the store refuses what it is given in either way.
+        await page.evaluate((isThrown) => {
+          const { put } = IDBObjectStore.prototype;
+          IDBObjectStore.prototype.put = function refuse(...given) {
+            if (this.name !== 'pieces') return put.apply(this, given);
+            if (isThrown) throw new DOMException('there is no room', 'QuotaExceededError');
+            const request = put.apply(this, given);
+            this.transaction.abort();
+            return request;
+          };
+          window.allow = () => { IDBObjectStore.prototype.put = put; };
+        }, how === 'thrown');
+        for (const title of [`${how} 1`, `${how} 2`]) {
+          await server.nestc(['add', title]);
+          await page.until((end) => window.titles().endsWith(end), title);
+          await flush(page);
+        }
+        const shown = await page.evaluate(() => [window.faults, window.lists[0].status]);
+        assert.deepEqual(shown, [['STORAGE_FAILURE'], 'live']);
+        await page.evaluate(() => window.allow());
+        await flush(page);
+        // What could not be kept is not there, instead of an older state.
+        await again(page, { name, isOffline: true });
+        await flush(page);
+        assert.deepEqual(await page.evaluate(() => [window.seen, window.lists[0].status]), [[], 'connecting']);
+        await page.close();
       }
-      await server.nestc(['add', 'Salt']);
-      await page.until(() => window.titles().endsWith('Salt'));
-      await flush(page);
-      const shown = await page.evaluate(() => [window.faults, window.lists[0].status]);
-      assert.deepEqual(shown, [['STORAGE_FAILURE'], 'live']);
-      // What could not be kept is not there, instead of an older state.
-      await again(page, { name: 'quota', isOffline: true });
-      await flush(page);
-      assert.deepEqual(await page.evaluate(() => window.seen), []);
-      await page.send('Storage.overrideQuotaForOrigin', { origin: address.slice(0, -1) });
-      await page.close();
     });
 
     await context.test(`random changes, by two users of one database (NEST_SEED=${seed})`, async () => {
