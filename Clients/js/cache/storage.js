@@ -116,8 +116,9 @@ export class Storage {
       if (!isHead(head, request)) damaged('a view');
       const found = await result(pieces.getAll(piecesOf(head.id)));
       if (found.length !== head.pieces) damaged('the number of pieces');
-      const frames = found.flatMap(({ frames: bytes, checksum: expected }, number) => {
-        if (!isBytes(bytes) || checksum(bytes, pieceName(head, number)) !== expected) damaged('a piece');
+      const frames = found.flatMap((piece, number) => {
+        const bytes = piece?.frames;
+        if (!isBytes(bytes) || checksum(bytes, pieceName(head, number)) !== piece.checksum) damaged('a piece');
         return decodeFrames(bytes);
       });
       const { identity, modelHash, historyID, revision, digest, recording, sequence } = head;
@@ -226,7 +227,10 @@ class Batch {
         return;
       }
       if (isModel(record.model)) this.meta.put(record.model, 'model');
-      for (const { request, list } of lists) await this.changes(request, list);
+      for (const { request, list } of lists) {
+        await this.changes(request, list);
+        await this.shown(request);
+      }
     }
   }
 

@@ -38,14 +38,17 @@ window.begin = async ({ name = 'lists', isOffline = false, byteCountMax, parents
 };
 window.titles = (list = window.lists[0]) => list.state.rows.map(({ title }) => title).join(' ');
 /** Changes the records of a store: each gets its key. */
+const flippedEnd = (bytes) => bytes.map((byte, at) => (at === bytes.length - 1 ? byte ^ 1 : byte));
 const changes = {
   count: (value) => value,
-  flipped: (piece) => (
-    { ...piece, frames: piece.frames.map((byte, at) => (at === piece.frames.length - 1 ? byte ^ 1 : byte)) }),
+  flipped: (piece) => ({ ...piece, frames: flippedEnd(piece.frames) }),
   lost: () => undefined,
   other: () => 'x',
+  empty: () => null,
   revision: (head) => ({ ...head, revision: head.revision + 1 }),
   number: () => 5,
+  left: ({ lists, ...record }) => ({ ...record, lists: lists.map(({ request, list }) => (
+    { request, list: list.map((one) => ({ ...one, bytes: flippedEnd(one.bytes) })) })) }),
   recording: (head) => ({ ...head, recording: 'ff'.repeat(8) }),
 };
 window.damage = (name, store, what) => window.records(name, store, changes[what]);
@@ -130,6 +133,18 @@ test('a cache in IndexedDB', { skip }, async (context) => {
       await again(page, { name: 'left', isOffline: true });
       await page.until(() => window.seen.length > 0);
       assert.equal(await page.evaluate(() => window.titles()), 'Milk Bread Eggs Flour');
+      // What is left, and damaged then, is not applied.
+      await again(page, { name: 'left' });
+      await live(page, 'Milk Bread Eggs Flour');
+      await flush(page);
+      await server.nestc(['add', 'Salt']);
+      await live(page, 'Milk Bread Eggs Flour Salt');
+      await page.go(address);
+      await page.until(() => window.isReady);
+      assert.equal(await page.evaluate(() => window.damage('left', 'left', 'left')), 1);
+      await page.evaluate(() => window.begin({ name: 'left', isOffline: true }));
+      await page.until(() => window.seen.length > 0);
+      assert.equal(await page.evaluate(() => window.titles()), 'Milk Bread Eggs Flour');
       await page.close();
     });
 
@@ -148,7 +163,7 @@ test('a cache in IndexedDB', { skip }, async (context) => {
     await context.test('two pages with one database do not mix what they write', async () => {
       const pages = [await open(), await open()];
       for (const page of pages) await again(page, { name: 'shared' });
-      for (const page of pages) await live(page, 'Milk Bread Eggs Flour');
+      for (const page of pages) await live(page, 'Milk Bread Eggs Flour Salt');
       for (let round = 0; round < 5; round += 1) {
         await server.nestc(['add', `round${round}`]);
         const [first, second] = round % 2 === 0 ? pages : [...pages].reverse();
@@ -226,7 +241,8 @@ test('a cache in IndexedDB', { skip }, async (context) => {
     await context.test('a damaged record is never shown, and removed', async () => {
       const page = await open();
       for (const [what, store] of Object.entries({
-        flipped: 'pieces', lost: 'pieces', other: 'pieces', revision: 'views', number: 'views', recording: 'views',
+        flipped: 'pieces', lost: 'pieces', other: 'pieces', empty: 'pieces',
+        revision: 'views', number: 'views', recording: 'views',
       })) {
         const name = `damaged ${what}`;
         await again(page, { name });
