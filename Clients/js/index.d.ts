@@ -538,7 +538,10 @@ export const Nest: abstract new (...args: never[]) => Nest;
 /** A connection that lasts. `M`: the entities, as `nestc model generate typescript` writes them. */
 export interface Nest<M = any> {
   readonly state: ClientState;
-  /** What the server has said: `historyID`, `revision`, `role`, `user`, `tokenExpires` and others. */
+  /**
+   * What the server has said: `historyID`, `revision`, `role`, `user`, `tokenExpires` and others. Null before the first
+   * connection, which only a client that begins with its cache may wait for.
+   */
   readonly server: any;
   /** Owns the undo stacks of this client. Keep it secret; with it, a later run can undo the work of this one. */
   readonly session: string;
