@@ -157,6 +157,11 @@ export interface ListState<R extends BaseRow = Row> {
   readonly position: Position | null;
   /** Of the same revision as the rows. Undefined without `totals(…)`, and before the first rows. */
   readonly totals?: Totals;
+  /**
+   * Only of the lists of a client with a cache: whether the list follows the server. False of a state of the cache, and
+   * while the list is disconnected, paused or read anew.
+   */
+  readonly isCurrent?: boolean;
   /** What JSON.stringify and console.log of Node show. */
   toJSON(): { readonly revision: number; readonly total: number; readonly rows: readonly R[] };
 }
@@ -216,6 +221,7 @@ export interface Model {
 
 /** A change of a list. `state` is the state after it. */
 export type Change<R extends BaseRow = Row> = { readonly state: ListState<R> } & (
+  /** The reason `cache`: the state of an earlier run, which the server has not confirmed. */
   | { readonly type: 'snapshot'; readonly reason: string }
   | {
     readonly type: 'diff';
@@ -231,7 +237,8 @@ export type Change<R extends BaseRow = Row> = { readonly state: ListState<R> } &
   | { readonly type: 'totals' }
   | { readonly type: 'progress'; readonly revision: number }
   | { readonly type: 'request' }
-  | { readonly type: 'reset'; readonly cause: 'server' | 'mismatch' | 'request'; readonly message: string }
+  /** `cache`: the store cannot continue the state of the cache, which has another history or model. */
+  | { readonly type: 'reset'; readonly cause: 'server' | 'mismatch' | 'request' | 'cache'; readonly message: string }
   | { readonly type: 'disconnected'; readonly reason: string }
   | { readonly type: 'resumed'; readonly revision: number; readonly isExact: boolean }
   | { readonly type: 'paused' }
@@ -253,7 +260,8 @@ export interface Results<R extends BaseRow = Row> extends AsyncIterable<Change<R
   /** The newest revision at which `state` is exact. */
   readonly revision: number;
   readonly request: FetchRequest<R, any>;
-  readonly status: 'connecting' | 'live' | 'loading' | 'disconnected' | 'paused' | 'ended';
+  /** `cached`: it shows a state of the cache, which the server has not confirmed. */
+  readonly status: 'connecting' | 'cached' | 'live' | 'loading' | 'disconnected' | 'paused' | 'ended';
   readonly error: NestError | null;
   /** For React: `useSyncExternalStore(list.subscribe, list.getSnapshot)`. */
   subscribe(listener: (change: Change<R>) => void): () => void;
@@ -530,7 +538,10 @@ export const Nest: abstract new (...args: never[]) => Nest;
 /** A connection that lasts. `M`: the entities, as `nestc model generate typescript` writes them. */
 export interface Nest<M = any> {
   readonly state: ClientState;
-  /** What the server has said: `historyID`, `revision`, `role`, `user`, `tokenExpires` and others. */
+  /**
+   * What the server has said: `historyID`, `revision`, `role`, `user`, `tokenExpires` and others. Null before the first
+   * connection, which only a client that begins with its cache may wait for.
+   */
   readonly server: any;
   /** Owns the undo stacks of this client. Keep it secret; with it, a later run can undo the work of this one. */
   readonly session: string;
@@ -625,6 +636,11 @@ export interface ConnectOptions {
   WebSocket?: unknown;
   /** Whether the lists of a page pause after it was hidden for 30 seconds. */
   pausesWhenHidden?: boolean;
+  /**
+   * Lists begin with their last state from it: nest-client/cache. If it has the model of an earlier run, `connect`
+   * resolves at once, and the client connects meanwhile. It is not closed because no server can be reached.
+   */
+  cache?: import('./cache.js').Cache;
 }
 
 /**

@@ -33,7 +33,7 @@ const platform = {
 /** Whether the platform unpacks Zstandard. Only then the code for it is loaded. */
 function unpacksFrames() {
   try {
-    return Boolean(new (/** @type {any} */ (globalThis).DecompressionStream)('zstd'));
+    return new (/** @type {any} */ (globalThis).DecompressionStream)('zstd');
   } catch {
     return false;
   }

@@ -17,7 +17,7 @@ const SESSION = /^[0-9a-f]{32}$/i;
 const TIMES = ['requestTimeout', 'connectTimeout', 'reconnectPauseMax'];
 
 const OPTIONS = ['url', 'urls', 'session', 'token', 'user', 'clientName', 'store', 'tls', 'zone', 'WebSocket', 'onState',
-  'compression', 'followsLeader', 'pausesWhenHidden', 'sendsTokenInClear', ...TIMES];
+  'cache', 'compression', 'followsLeader', 'pausesWhenHidden', 'sendsTokenInClear', ...TIMES];
 
 /**
  * Options as `connect` gets them. One that it does not know could mean another server.
@@ -47,5 +47,7 @@ export async function start(platform, homes, options) {
   if (token) Object.assign(settings, (await import('./token.js')).tokenSettings(token));
   // Undefined options must not replace the defaults of the machine.
   for (const name of Object.keys(settings)) if (settings[name] === undefined) delete settings[name];
+  // Only a program with a cache loads what uses it.
+  if (settings.cache) return (await import('./cache.js')).start(platform, settings);
   return new Nest(platform, settings).connect();
 }

@@ -75,10 +75,11 @@ const LISTS = { List, Results, shown };
 const STATUS = new Set(['disconnected', 'paused', 'reset', 'resumed']);
 
 /** What a change says about the rows of the server. @param {any} change */
-function statusOf({ type, isExact }) {
+function statusOf({ type, reason, isExact }) {
   if (type === 'resumed') return isExact ? 'live' : 'loading';
   if (type === 'reset') return 'loading';
   if (STATUS.has(type)) return type;
+  if (reason === 'cache') return 'cached';
   return type === 'snapshot' || type === 'diff' ? 'live' : null;
 }
 
@@ -117,8 +118,16 @@ export class LocalList {
     /** As of Results. A change that this client makes says nothing about the connection. */
     this.status = 'connecting';
     const { nest } = local;
+    /** A client with a cache has its own lists. @type {any} */
+    const caching = nest;
+    const isCached = kind === LISTS && caching.List;
+    const list = new (isCached ? caching.List : kind.List)(null);
     const facade = {
-      resolve: (/** @type {any} */ one) => this.resolve(one),
+      resolve: async (/** @type {any} */ one) => {
+        const spec = await this.resolve(one);
+        if (isCached) await caching.load(list, spec);
+        return spec;
+      },
       run: (/** @type {any} */ body) => nest.run(body),
       call: (/** @type {any} */ start, /** @type {any} */ options) => nest.call(start, options),
       remember: () => {},
@@ -127,9 +136,9 @@ export class LocalList {
         local.forget(this);
       },
     };
-    this.list = new kind.List(null);
-    this.results = new kind.Results(facade, request, this.list, kind.shown);
-    this.list.to = this;
+    this.list = list;
+    this.results = new kind.Results(facade, request, list, kind.shown);
+    list.to = this;
     this.results.state = kind.shown({ revision: 0, projection: [], sections: [], position: null }, request);
     Object.defineProperty(this.results, 'status', {
       get: () => this.status,
@@ -183,7 +192,7 @@ export class LocalList {
         break;
       default: if (state) {
         this.isFrozen = false;
-        this.isCurrent = true;
+        this.isCurrent = change.reason !== 'cache';
       }
     }
     this.#inbox.push(event);

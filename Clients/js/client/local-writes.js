@@ -151,7 +151,7 @@ export class Write extends PendingWrite {
     this.key = fields.key ?? local.nest.newKey();
     this.now = new NestDate(Date.now() * 1000);
     this.isShown = tx !== null && tx.missing.length === 0;
-    this.history = local.nest.server?.historyID ?? null;
+    this.history = local.historyID;
     /** What the machine has of it; null while it is not in the machine's hands. @type {any} */
     this.call = null;
     this.attempts = 0;

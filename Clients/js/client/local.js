@@ -321,9 +321,15 @@ export class Local {
     return again;
   }
 
+  /** The history that writes are made for: that of the server, or of the states of the cache. */
+  get historyID() {
+    const { server, cachedHistory = null } = /** @type {any} */ (this.nest);
+    return server?.historyID ?? cachedHistory;
+  }
+
   /** Whether a write was made for another history than that of the server. @param {Write} write */
   #isForeign({ history }) {
-    return history !== null && history !== this.nest.server?.historyID;
+    return history !== null && history !== this.historyID;
   }
 
   // MARK: Writes

@@ -242,8 +242,7 @@ export class FetchRequest {
 
   /** What is sent, without the predicate; and the name of each number. */
   lowered() {
-    this.#lowered ??= this.lower();
-    return this.#lowered;
+    return this.#lowered ??= this.lower();
   }
 
   lower() {

@@ -113,8 +113,7 @@ class Section {
 
   /** The rows, frozen. @returns {readonly any[]} */
   get rows() {
-    this.#rows ??= Object.freeze(this.#arrived.rows.map((row) => this.#shape.row(row)));
-    return this.#rows;
+    return this.#rows ??= Object.freeze(this.#arrived.rows.map((row) => this.#shape.row(row)));
   }
 
   /** The row at an index, without looking at the others. @param {number} index @returns {any} */
@@ -179,15 +178,15 @@ export class ListState {
    * @returns {readonly Section[]}
    */
   get sections() {
-    this.#sections ??= Object.freeze(this.#arrived.sections.map((/** @type {any} */ one) => this.#shape.section(one)));
-    return /** @type {readonly Section[]} */ (this.#sections);
+    return this.#sections ??= Object.freeze(
+      this.#arrived.sections.map((/** @type {any} */ one) => this.#shape.section(one)));
   }
 
   /** The rows of all sections, in order, frozen. @returns {readonly any[]} */
   get rows() {
     const { sections } = this;
-    this.#rows ??= sections.length === 1 ? sections[0].rows : Object.freeze(sections.flatMap((one) => one.rows));
-    return /** @type {readonly any[]} */ (this.#rows);
+    return this.#rows ??= sections.length === 1 ? sections[0].rows
+      : Object.freeze(sections.flatMap((one) => one.rows));
   }
 }
 

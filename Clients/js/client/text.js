@@ -60,7 +60,7 @@ export function predicateText(text, values) {
 // MARK: Parsed by the server
 
 /** Words whose meaning depends on the time when they are read. */
-const OF_TIME = /\b(?:now|today|yesterday|tomorrow)\b/i;
+export const OF_TIME = /\b(?:now|today|yesterday|tomorrow)\b/i;
 /** Parsed predicates that are remembered. */
 const PARSED_MAX = 1_000;
 /** The node AND of a program: protocol.md, section 9. */

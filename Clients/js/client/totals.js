@@ -18,7 +18,8 @@ const FEATURE_TOTALS = 1 << 10;
  * @param {import('./requests.js').FetchRequest} request
  */
 export function read(nest, { model, description, totalTexts }) {
-  if ((nest.server.features & FEATURE_TOTALS) === 0) {
+  // Before the first connection (client/cache.js) it is not known.
+  if (nest.server && (nest.server.features & FEATURE_TOTALS) === 0) {
     throw new NestError('UNSUPPORTED', 'the server has no totals: it is of an earlier version');
   }
   const all = new Map();

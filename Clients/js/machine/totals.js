@@ -48,7 +48,7 @@ function withTotals(state, message, totals) {
 }
 
 /** A view whose states may have totals. */
-class TotalsView extends View {
+export class TotalsView extends View {
   /** What came before the next diff or snapshot. @type {any} */
   next = null;
 
@@ -56,6 +56,12 @@ class TotalsView extends View {
   get totals() {
     const [list] = this.lists;
     return list?.spec.wire.totals ?? [];
+  }
+
+  /** @param {Machine} m @param {{ type: number, body: Uint8Array }} frame @param {boolean} hasMore */
+  frame(m, frame, hasMore) {
+    if (frame.type === T.resultTotals) this.summed(m, decode('resultTotals', frame.body));
+    else super.frame(m, frame, hasMore);
   }
 
   /** @param {Machine} m @param {any} message RESULT_TOTALS */
@@ -102,7 +108,7 @@ handlers.set(T.resultTotals, (m, frame) => {
   if (id >= Limits.viewIDMin) {
     const view = m.views.get(id);
     // Those of a view that the client has left are ignored.
-    if (view instanceof TotalsView) view.summed(m, decode('resultTotals', body));
+    if (view instanceof TotalsView) view.frame(m, frame, false);
     return;
   }
   const entry = m.table.inFlight.get(id);

@@ -17,10 +17,11 @@ import { missing, Server } from './live/nestd.js';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const skip = spawnSync('tsc', ['--version']).error ? 'there is no tsc (Debian: node-typescript)' : false;
 const exported = Object.values(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).exports);
-const directories = ['client', 'machine', 'overlay', 'rules', 'transports', 'wire'];
+const directories = ['cache', 'client', 'machine', 'overlay', 'rules', 'transports', 'wire'];
 
 const clientPaths = {
-  'nest-client': ['./index'], 'nest-client/node': ['./node'], 'nest-client/optimistic': ['./optimistic'],
+  'nest-client': ['./index'], 'nest-client/node': ['./node'], 'nest-client/cache': ['./cache'],
+  'nest-client/optimistic': ['./optimistic'],
   'nest-client/rules': ['./rules/index'],
 };
 

@@ -106,6 +106,6 @@ export function messages(frames) {
     end += frame.length;
   }
   const cut = [];
-  for (let at = 0; at < end; at += MESSAGE_BYTES_MAX) cut.push(all.subarray(at, Math.min(at + MESSAGE_BYTES_MAX, end)));
+  for (let at = 0; at < end; at += MESSAGE_BYTES_MAX) cut.push(all.subarray(at, at + MESSAGE_BYTES_MAX));
   return cut;
 }

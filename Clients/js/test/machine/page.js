@@ -85,7 +85,7 @@ export class Page {
     if (name === 'hello') {
       this.events.received(preface());
       return this.reply('welcome', {
-        serverName: 't', features: this.features, historyID: HISTORY, revision: 1,
+        serverName: 't', features: this.features, historyID: this.history ?? HISTORY, revision: 1,
         modelHash: this.hash ?? modelHash(this.entities),
       });
     }
