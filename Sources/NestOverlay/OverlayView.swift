@@ -86,9 +86,9 @@ struct ViewShape {
         let kinds = model.kinds(of: request.entity).filter { !$0.isAbstract }
         self.onlyKind = kinds.count == 1 ? kinds[0].number : nil
         let window = view.state.window
-        self.startsAtFirst = window.map { $0.start.row == 0 } ?? true
         // An empty window may begin behind the end.
-        let isBehind = view.state.total == 0 && !self.startsAtFirst
+        let isBehind = window.map { view.state.total == 0 && request.offset > $0.total } ?? false
+        self.startsAtFirst = window.map { $0.start.row == 0 && !isBehind } ?? true
         self.endsAtLast = window.map { $0.start.row + view.state.total >= $0.total && !isBehind } ?? true
     }
 
@@ -195,6 +195,11 @@ extension ObjectFetchRequest {
         request.projection = wanted.sorted()
         return request
     }
+}
+
+extension ObjectFetchRequest {
+    /// The row at which its window should begin; 0 around an object.
+    fileprivate var offset: Int { if case .range(let offset, _)? = self.window { offset } else { 0 } }
 }
 
 extension PropertyPath.Leaf {

@@ -694,9 +694,11 @@ export class Local {
   /** Whether lists wait: what they would show now is not what they will show in a moment. @param {boolean} isForced */
   #isHeld(isForced) {
     const isResent = this.#isReady && this.#pending.isDoubtful;
-    const isUndoing = this.#pending.writes.some(({ targets, phase }) =>
-      phase !== 'committed' && targets.some(({ revision }) => revision));
-    const isBetween = !isForced && this.#pending.isBetween(this.#heads);
+    const heads = this.#heads;
+    // What was taken back is shown neither until the lists have the undo: it would return for a moment.
+    const isUndoing = this.#pending.writes.some(({ targets, phase, revision: own }) =>
+      targets.some(({ revision }) => revision) && (phase !== 'committed' || heads.some((head) => head < (own ?? 0))));
+    const isBetween = !isForced && this.#pending.isBetween(heads);
     clearTimeout(this.#holdTimer);
     if (!isResent && !isUndoing && !isBetween) {
       this.#heldSince = null;

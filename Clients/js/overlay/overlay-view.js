@@ -63,9 +63,9 @@ export class ViewShape {
     let count = 0;
     for (const { rows } of state.sections) count += rows.length;
     /** Whether the window contains the beginning and the end of the whole result. */
-    this.startsAtFirst = !position || position.start.row === 0;
     // An empty window may begin behind the end.
-    const isBehind = count === 0 && !this.startsAtFirst;
+    const isBehind = count === 0 && position && (request.window?.offset ?? 0) > position.total;
+    this.startsAtFirst = !position || (position.start.row === 0 && !isBehind);
     this.endsAtLast = !position || (position.start.row + count >= position.total && !isBehind);
   }
 
