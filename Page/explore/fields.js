@@ -26,8 +26,9 @@ export class Field {
   #isDirty = false;
   /** The write that the server has not answered yet: a promise of whether it took the value. */
   #saving = null;
-  /** What the field had as the last write began. */
+  /** What the field had as the last write began, and the value before it. */
   #sent = '';
+  #before;
 
   constructor(property, { canWrite, save, label = property.name, type = property.type }) {
     this.#property = property;
@@ -104,7 +105,8 @@ export class Field {
     const isNew = !isSame(value, this.#value);
     this.#value = value;
     if (this.#isDirty) {
-      if (isNew && !this.#saving) this.#offerTheirs(value, who);
+      // A write that was refused gives its own value back.
+      if (isNew && !this.#saving && !isSame(value, this.#before)) this.#offerTheirs(value, who);
       return;
     }
     this.#fill();
@@ -203,6 +205,7 @@ export class Field {
   async #send(value) {
     const typed = this.control.value;
     this.#sent = typed;
+    this.#before = this.#value;
     this.#isDirty = true;
     this.element.classList.add('saving');
     try {

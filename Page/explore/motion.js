@@ -45,9 +45,10 @@ function tag(element, who) {
 /**
  * Shows how the rows came to be where they are. `elements`: rows by id. `before`: id to place on the screen, of the
  * rows that were known; `place(id)`: where one is now. `old`, `now`: the lines by id. `change`: that of the list if
- * somebody has written; null: another query. Returns how many rows in view others have changed.
+ * somebody has written; null: another query. `isOwn(id)`: a write of this window changes the row. Returns how many rows
+ * in view others have changed.
  */
-export function animate(elements, { before, place, old, now, columns, change }) {
+export function animate(elements, { before, place, old, now, columns, change, isOwn }) {
   const who = change ? authorOf(change) : null;
   let remote = 0;
   for (const [id, element] of elements) {
@@ -66,7 +67,7 @@ export function animate(elements, { before, place, old, now, columns, change }) 
       }
       isChanged = change !== null && flash(element, columns, old.get(id).row, now.get(id).row);
     }
-    if (!isChanged || !change) continue;
+    if (!isChanged || !change || isOwn(id)) continue;
     if (who) tag(element, who);
     if (!change.own?.length) remote += 1;
   }

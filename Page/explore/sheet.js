@@ -110,6 +110,22 @@ export class Sheet {
     this.#later();
   }
 
+  /** The row with an id and its cell of a path, `{ row, cell }`, if they are drawn. */
+  find(id, path) {
+    const element = this.#rows.get(id);
+    const index = this.#columns.findIndex((column) => column.path === path);
+    const row = this.#byID.get(id)?.row;
+    return element && row && index >= 0 ? { row, cell: element.cells_[index] } : null;
+  }
+
+  /** Scrolls a row into view and draws it, if its window has it. */
+  revealRow(id) {
+    const line = this.lineOf(id);
+    if (line === null) return;
+    this.reveal(line);
+    this.#draw();
+  }
+
   /** Edits the value of a cell in its place. */
   edit(cell) {
     const row = cell?.closest('.sheet-row[data-id]');
@@ -156,6 +172,7 @@ export class Sheet {
     const before = new Map([...this.#byID].map(([id, { line }]) => [id, line * ROW - this.#top]));
     const old = this.#byID;
     const anchor = cause !== QUERY && this.#top > 0 ? this.firstInView() : null;
+    const past = this.#state;
     this.#state = state;
     this.#wanted = null;
     this.#lines = linesOf(state, this.#hasSections);
@@ -171,10 +188,17 @@ export class Sheet {
       const { remote, who } = animate(this.#rows, {
         before, old, now: this.#byID, place: (id) => this.#byID.get(id).line * ROW - this.#top, columns: this.#columns,
         change: cause === CHANGE ? change : null,
+        isOwn: (id) => pendingOf(state, id) !== 'none' || pendingOf(past, id) !== 'none',
       });
       if (remote > 0) this.#on.onRemote(remote, who);
     }
     this.#want();
+  }
+
+  /** Shows which rows wait for the server: the rows themselves are those of before. */
+  showPending(state) {
+    this.#state = state;
+    for (const [id, element] of this.#rows) markPending(element, pendingOf(state, id));
   }
 
   /** A row that is open or active stays in view when the window or the object beside it takes some of it. */
@@ -299,7 +323,8 @@ export class Sheet {
   #forget(elements, kept) {
     const keep = new Set(kept);
     for (const [key, element] of elements) {
-      if (keep.has(key)) continue;
+      // What is typed into a row stays as long as the row is there, seen or not.
+      if (keep.has(key) || (this.#byID.has(key) && element.querySelector('.editing'))) continue;
       element.remove();
       elements.delete(key);
     }
@@ -317,6 +342,7 @@ export class Sheet {
       this.body.append(element);
     }
     element.setAttribute('aria-rowindex', line + 2);
+    markPending(element, pendingOf(this.#state, row.id));
     if (element.row_ !== row && !element.querySelector('.editing')) {
       for (const [index, column] of this.#columns.entries()) fillCell(element.cells_[index], column, row);
       element.row_ = row;
@@ -363,4 +389,23 @@ export class Sheet {
     this.focus();
     this.open(id);
   }
+}
+
+/** Whether a row waits for the server: 'none', 'queued' or 'sent'. A list without own writes has none that does. */
+const pendingOf = (state, id) => state?.pendingOf?.(id) ?? 'none';
+
+/** A sign and words for a row that the server has not confirmed. */
+const PENDING = { queued: ['…', 'waits to be sent'], sent: ['↑', 'on its way to the server'] };
+
+function markPending(element, pending) {
+  if ((element.dataset.pending ?? 'none') === pending) return;
+  element.querySelector('.pending-mark')?.remove();
+  if (pending === 'none') {
+    delete element.dataset.pending;
+    return;
+  }
+  element.dataset.pending = pending;
+  const [sign, words] = PENDING[pending];
+  element.firstElementChild.append(make('span', { className: 'pending-mark', title: words },
+    make('span', { 'aria-hidden': 'true' }, sign), make('span', { className: 'quiet' }, `, ${words}`)));
 }
