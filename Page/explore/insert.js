@@ -51,7 +51,7 @@ function relationshipInput(app, model, property, preset) {
 
 /**
  * Asks for the values of a new object, and inserts it: lists show it at once. `given`: null, or `{ relationship, owner }`,
- * a to-many relationship that it goes to. `made({ entity, id, done })`: it has its id; `done`: when the server has it.
+ * a to-many relationship that it goes to. `made(id)`: it has its id, perhaps before the server has the object.
  * `refused(id)`: it is not there; the dialog comes back with what was typed, if the page `isOpen()`. Resolves when the
  * dialog is left.
  */
@@ -122,13 +122,13 @@ export async function insertObject(app, writes, model, entityName, given, { made
       if (owner) tx.relate(owner, preset.owner, preset.relationship.name, object);
     }, { last, failed: (error, each) => failed(error, each) });
     dialog.close();
-    report(insertion, description.name);
+    report(insertion);
   };
   /** Without ids in stock, the object gets its id with the write. */
-  const report = async (insertion, name) => {
+  const report = async (insertion) => {
     if (insertion.ids[0] === null) await insertion.done.catch(() => {});
     const [id = null] = insertion.ids;
-    if (id !== null && insertion.error === null) made({ entity: name, id, done: insertion.done });
+    if (id !== null && insertion.error === null) made(id);
   };
   const failed = (error, insertion) => {
     const [id = null] = insertion.ids;

@@ -21,8 +21,6 @@ export class ObjectPanel {
   #writes;
   #on;
   #turn = 0;
-  /** Objects that a write of this window inserts, and promises of when the server has them. */
-  #expected = new Map();
   #live = null;
   #parts = [];
   #fields = new Map();
@@ -63,13 +61,6 @@ export class ObjectPanel {
     this.#fields.clear();
   }
 
-  /** An object will be there when a promise has resolved. */
-  expect(id, done) {
-    this.#expected.set(id, done);
-    const over = () => this.#expected.delete(id);
-    done.then(over, over);
-  }
-
   /** Shows an object. It may be of an entity below the one that is named. */
   async open(entityName, id) {
     const mine = ++this.#turn;
@@ -79,9 +70,7 @@ export class ObjectPanel {
     this.element.replaceChildren(make('p', { className: 'soft', role: 'status' }, 'Loading…'));
     let found;
     try {
-      await this.#expected.get(id)?.catch(() => {});
-      if (mine !== this.#turn) return;
-      found = await nest.object(id);
+      found = await this.#find(id);
     } catch (error) {
       if (mine !== this.#turn) return;
       this.#showWords(`#${id}`,
@@ -92,6 +81,17 @@ export class ObjectPanel {
     if (found.entity !== entityName) this.#on.onEntity(found.entity);
     const owner = await nest.entity(found.entity);
     if (mine === this.#turn) this.#build(this.model.find(found.entity) ?? owner.description, owner, id);
+  }
+
+  /** An object as the server has it: one that a write of this window makes, or brings back, when that is done. */
+  async #find(id) {
+    const { nest } = this.#app;
+    const writes = [...this.#writes.pending];
+    return nest.object(id).catch(async (error) => {
+      if (error.code !== 'NOT_FOUND' || writes.length === 0) throw error;
+      await Promise.allSettled(writes.map(({ done }) => done));
+      return nest.object(id);
+    });
   }
 
   #showWords(title, text) {

@@ -392,11 +392,7 @@ class Explorer {
   async #insert(entityName, preset = null) {
     await insertObject(this.app, this.writes, this.#model, entityName, preset, {
       // What was asked for is shown beside the table, also before the server has it.
-      made: (made) => {
-        if (this.#isClosed || preset) return;
-        this.panel.expect(made.id, made.done);
-        this.#openObject(made.id);
-      },
+      made: (id) => { if (!this.#isClosed && !preset) this.#openObject(id); },
       isOpen: () => !this.#isClosed,
       refused: (id) => { if (!this.#isClosed && !preset && id === this.#id) this.#openObject(null); },
     });
