@@ -1,28 +1,11 @@
 // The line above the table: how many objects there are, and what the server has not said yet about what is shown.
 
 import { make } from '../shell/dom.js';
-import { count, numberText } from '../shell/format.js';
+import { numberText } from '../shell/format.js';
+import { STALE, unsettledWords } from './unsettled.js';
 
 /** What is over within this time is not said, in milliseconds: most writes are. */
 const SAY_MS = 400;
-
-const LINK = {
-  disconnected: 'no connection: what is shown may be old', paused: 'paused: what is shown may be old',
-  loading: 'the rows are being read anew',
-};
-
-/**
- * What is not settled about the rows that are shown, in words; '' if everything is. `pending`: writes that the server
- * has not confirmed; `undecided`: how many rows may differ from what the server will answer; `isCurrent`: whether the
- * rows follow the server; `status`: of the list.
- */
-export function unsettledWords({ pending, undecided, isCurrent, status }) {
-  const words = [];
-  if (!isCurrent) words.push(LINK[status] ?? LINK.loading);
-  if (pending > 0) words.push(`${count(pending, 'change')} of yours ${pending === 1 ? 'is' : 'are'} not stored yet`);
-  if (undecided > 0) words.push(`${count(undecided, 'row')} may still change when the server answers`);
-  return words.join('; ');
-}
 
 export class Status {
   #writes;
@@ -90,6 +73,6 @@ export class Status {
   /** A list without own writes says it by its status. */
   get #isCurrent() {
     if (!this.#state || this.#link === 'ended') return true;
-    return this.#state.isCurrent ?? LINK[this.#link] === undefined;
+    return this.#state.isCurrent ?? STALE[this.#link] === undefined;
   }
 }

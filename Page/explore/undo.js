@@ -3,7 +3,7 @@
 import { hasCommand, isField, isMac } from '../shell/dom.js';
 import { labelText } from '../shell/format.js';
 import { REDO, showNext, tool, UNDO } from '../shell/tool.js';
-import { nextNames } from './writes.js';
+import { nextNames } from './unsettled.js';
 
 export class UndoTools {
   #app;

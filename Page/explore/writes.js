@@ -4,11 +4,10 @@
 import { optimistic } from '/client/optimistic.js';
 import { labelText } from '../shell/format.js';
 import { wordsOf } from '../shell/notice.js';
+import { UNNAMED } from './unsettled.js';
 
 /** The code of a write that was undone before it was sent: nobody has refused it. */
 const UNDONE = 'CANCELLED';
-/** What a change without a name is called. */
-const UNNAMED = 'a change';
 
 export class Writes {
   #app;
@@ -77,25 +76,4 @@ export class Writes {
       this.#app.notice(`${done}: ${name}. ${left}`, { kind: 'warning' });
     } else this.#app.announce(`${done}: ${name}`);
   }
-}
-
-/**
- * What can be undone and redone next, by name; null: nothing. `pending`: writes that the server's `state` may not have.
- */
-export function nextNames(pending, state) {
-  const undo = [];
-  const redo = [];
-  let isNew = false;
-  for (const { kind, name } of pending) {
-    if (kind === 'transaction') {
-      undo.push(name || UNNAMED);
-      redo.length = 0;
-      isNew = true;
-    } else if (kind === 'undo') redo.push(undo.pop() || name || state?.undo?.name || UNNAMED);
-    else undo.push(redo.pop() || state?.redo?.name || UNNAMED);
-  }
-  return {
-    undo: undo.at(-1) ?? (state?.undo ? state.undo.name || UNNAMED : null),
-    redo: redo.at(-1) ?? (state?.redo && !isNew ? state.redo.name || UNNAMED : null),
-  };
 }
