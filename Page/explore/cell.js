@@ -95,12 +95,13 @@ export class EditCell {
     if (this.isOver) return;
     this.isOver = true;
     EditCell.#open = null;
-    const hadFocus = this.cell.contains(document.activeElement);
+    const { activeElement } = document;
+    const hadFocus = this.cell.contains(activeElement) || activeElement === document.body;
     this.cell.classList.remove('editing');
     if (this.cell.contains(this.field)) this.cell.replaceChildren(...this.kept);
     const row = this.cell.closest('.sheet-row');
     if (row) row.row_ = null;
-    this.onEnd(hadFocus || document.activeElement === document.body);
+    this.onEnd(hadFocus);
     if (this.refused && !this.#isAnswered) this.onLeft?.();
   }
 }

@@ -32,7 +32,8 @@ export class Edits {
       save: (value, text) => this.#save(place, value, text, refusal?.write ?? null),
       onEnd: (hadFocus) => {
         this.#sheet.redraw();
-        if (hadFocus) this.#sheet.focus();
+        // Behind the rows, which are drawn as soon as this function has returned: giving the focus costs a layout.
+        if (hadFocus) queueMicrotask(() => this.#sheet.focus());
       },
       onLeft: () => this.#tell(place, refusal),
     });
