@@ -5,8 +5,8 @@
 //
 // A time is from the call of the client's `transaction` to the row in the document, at its place; and from the key that
 // ends the editing of the cell to the layout that the browser makes of it. The server answers meanwhile, and each write
-// waits until the one before is stored. NEST_BUILD: the directory of nestd and nestc; use a release build. With --limit the exit status is 1 if the
-// 99th percentile of a kind of write is above 5 ms.
+// waits until the one before is stored. NEST_BUILD: the directory of nestd and nestc; use a release build. With --limit
+// the exit status is 1 if the 99th percentile of a kind of write is above 5 ms.
 
 import { Stage, skip } from '../test/browser/stage.js';
 

@@ -20,7 +20,7 @@ export class EditCell {
   /**
    * `save(value, text)` writes; `onEnd(hadFocus)` when the field is gone. Relationships and data are edited in the
    * object. `refused`: `{ text, words }`, what the server has not accepted, and why; `onLeft()`: the field is gone, and
-   * nobody has corrected or given up that. `takesFocus`: whether the keyboard goes there.
+   * that was neither corrected nor given up. `takesFocus`: whether the keyboard goes there.
    */
   static open(cell, property, value, given) {
     if ('destination' in property || property.type === 'data') return;
@@ -50,7 +50,7 @@ export class EditCell {
       return event.stopPropagation();
     });
     this.field.addEventListener('blur', () => {
-      // What was refused is not sent again because somebody looks elsewhere.
+      // What was refused is not sent again because the keyboard goes elsewhere.
       if (this.field.value !== this.refused?.text) this.commit();
     });
     cell.classList.add('editing');

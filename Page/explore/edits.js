@@ -73,6 +73,7 @@ export class Edits {
     const found = this.#sheet.find(place.id, place.path);
     if (found) return this.#field(place, found.row, found.cell, refusal, true);
     // The row is none of those that are shown now.
-    this.#app.notice(`The table does not show #${place.id} now. What was refused: ${refusal.text}`, { kind: 'warning' });
+    this.#app.notice(`The table does not show #${place.id} now. What was refused: ${refusal.text}`,
+      { kind: 'warning' });
   }
 }

@@ -26,7 +26,7 @@ export class Field {
   #isDirty = false;
   /** The write that the server has not answered yet: a promise of whether it took the value. */
   #saving = null;
-  /** What the field had as the last write began, and the value before it. */
+  /** What the field had as the last write began; and the value before it, until that write is stored or given up. */
   #sent = '';
   #before;
 
@@ -162,6 +162,7 @@ export class Field {
   /** Back to what the server has. */
   revert() {
     this.#isDirty = false;
+    this.#before = undefined;
     this.showFault(null);
     this.#fill();
   }
@@ -213,6 +214,7 @@ export class Field {
       // More may have been typed meanwhile.
       this.#isDirty = this.control.value !== typed;
       this.#value = value;
+      this.#before = undefined;
       this.showFault(null);
       if (!this.#isDirty) this.#fill();
       return true;

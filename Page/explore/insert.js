@@ -50,10 +50,10 @@ function relationshipInput(app, model, property, preset) {
 }
 
 /**
- * Asks for the values of a new object, and inserts it: lists show it at once. `given`: null, or `{ relationship, owner }`,
- * a to-many relationship that it goes to. `made(id)`: it has its id, perhaps before the server has the object.
- * `refused(id)`: it is not there; the dialog comes back with what was typed, if the page `isOpen()`. Resolves when the
- * dialog is left.
+ * Asks for the values of a new object, and inserts it: lists show it at once. `given`: null, or
+ * `{ relationship, owner }`, a to-many relationship that it goes to. `made(id)`: it has its id, perhaps before the
+ * server has the object. `refused(id)`: it is not there; the dialog comes back with what was typed, if the page
+ * `isOpen()`. Resolves when the dialog is left.
  */
 export async function insertObject(app, writes, model, entityName, given, { made, refused, isOpen }) {
   const preset = given ?? inRoot(app, model);
@@ -138,7 +138,7 @@ export async function insertObject(app, writes, model, entityName, given, { made
     showFaults(error);
     const { activeElement } = document;
     if (!isField(activeElement) && !activeElement?.closest('dialog, [role=menu]')) return show();
-    // Somebody types elsewhere: the keyboard stays there.
+    // The keyboard is in use elsewhere, and stays there.
     return app.notice(`New ${entityName} was refused: ${wordsOf(error)}`,
       { kind: 'fault', actions: [['Correct it', show]] });
   };
@@ -157,7 +157,7 @@ export async function insertObject(app, writes, model, entityName, given, { made
   const show = () => ask({
     title: `New ${entityName}`, body: [kind, fields, fault], actions: [['', 'Cancel'], ['ok', 'Insert', 'primary']],
     ready(dialog) {
-      // What is wrong is said before the dialog closes.
+      // The dialog stays open for what the page itself finds wrong.
       dialog.querySelector('form').addEventListener('submit', (event) => {
         event.preventDefault();
         app.attempt(() => save(dialog));

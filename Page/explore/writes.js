@@ -6,7 +6,7 @@ import { labelText } from '../shell/format.js';
 import { wordsOf } from '../shell/notice.js';
 import { UNNAMED } from './unsettled.js';
 
-/** The code of a write that was undone before it was sent: nobody has refused it. */
+/** The code of a write that was undone before it was sent: the server has not refused it. */
 const UNDONE = 'CANCELLED';
 
 export class Writes {

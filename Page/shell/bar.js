@@ -21,7 +21,8 @@ export function linkText({ phase, attemptAt, holdsBack }, now) {
     const seconds = attemptAt === null ? 0 : Math.ceil((attemptAt - now) / 1_000);
     return seconds > 0 ? `offline, next attempt in ${seconds} s` : 'offline, connecting';
   }
-  return { connecting: 'connecting', ready: holdsBack ? 'live, holding back' : 'live', signedOut: 'signed out', failed: 'no connection' }[phase];
+  const live = holdsBack ? 'live, holding back' : 'live';
+  return { connecting: 'connecting', ready: live, signedOut: 'signed out', failed: 'no connection' }[phase];
 }
 
 /** The phases in which the client does not connect again by itself. */

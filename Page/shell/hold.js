@@ -150,7 +150,7 @@ export class Hold {
     this.#changed();
   }
 
-  /** The gate of a connection that begins: `push(bytes)`; `end(isCut)`, when the connection has ended. */
+  /** The gate of a connection that begins: `push(bytes)`; `end(isCut)`: it has ended, or this side ends it (`isCut`). */
   open(deliver) {
     const gate = new Gate(deliver);
     gate.isOn = this.#isOn;

@@ -139,8 +139,8 @@ function shapeOf(type, body) {
 }
 
 /**
- * The class that `connect` gets as its `WebSocket`. Frames that it receives are recorded as the client gets them: `hold`
- * may let them wait.
+ * The class that `connect` gets as its `WebSocket`. Frames that it receives are recorded as the client gets them: with
+ * `hold` they may wait.
  */
 export function tapped(ring, Base = WebSocket, hold = new Hold()) {
   let connections = 0;
@@ -150,11 +150,12 @@ export function tapped(ring, Base = WebSocket, hold = new Hold()) {
     #context = new Context();
     #cutters = { in: new Cutter(), out: new Cutter() };
     #received = null;
+    #gate;
 
     constructor(...given) {
       super(...given);
       open.add(this);
-      const gate = hold.open((bytes) => {
+      this.#gate = hold.open((bytes) => {
         this.#record(bytes, false);
         this.#received?.({ data: bytes.length === bytes.buffer.byteLength ? bytes.buffer : bytes });
       });
@@ -162,13 +163,19 @@ export function tapped(ring, Base = WebSocket, hold = new Hold()) {
       // It is called before the client's: what waits comes before the end.
       this.addEventListener('close', ({ code, reason }) => {
         open.delete(this);
-        gate.end(code === CUT);
+        this.#gate.end(false);
         this.#note('closed', code === CUT ? 'cut by this page' : `${code}${reason ? ` ${reason}` : ''}`);
       });
       this.addEventListener('message', ({ data }) => {
-        if (data instanceof ArrayBuffer) gate.push(new Uint8Array(data));
+        if (data instanceof ArrayBuffer) this.#gate.push(new Uint8Array(data));
         else this.#received?.({ data });
       });
+    }
+
+    /** What waits is dropped: a link that is cut loses it, and frames of one user are not for the next one. */
+    close(...given) {
+      this.#gate.end(true);
+      super.close(...given);
     }
 
     /** The client's listener: it gets what the gate lets through. */

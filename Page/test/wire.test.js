@@ -314,6 +314,24 @@ test('the client gets frames through the tap, and they are recorded as it gets t
   hold.set(false);
   assert.deepEqual(got, [...bytes]);
   assert.deepEqual([names_().at(-1), heldWords(hold.held)], ['RECEIPT', 'No frame waits.']);
+
+  // What a client closes takes what waits with it: the frames of one user are not for the next one.
+  hold.set(true);
+  const count = ring.entries.length;
+  const other = new Tap();
+  const late = new Uint8Array(stream([[T.receipt, 5]]));
+  other.dispatchEvent(Object.assign(new Event('message'), { data: late.slice().buffer }));
+  assert.equal(heldWords(hold.held), '1 frame waits: RECEIPT');
+  other.close(1000);
+  other.dispatchEvent(Object.assign(new Event('close'), { code: 1000, reason: '' }));
+  assert.deepEqual([ring.entries.slice(count).map(({ kind }) => kind), hold.held], [['closed'], []]);
+  // One that the server ends has given all before.
+  const last = new Tap();
+  last.onmessage = ({ data }) => got.push(...new Uint8Array(data));
+  last.dispatchEvent(Object.assign(new Event('message'), { data: late.slice().buffer }));
+  last.dispatchEvent(Object.assign(new Event('close'), { code: 1001, reason: '' }));
+  assert.deepEqual(ring.entries.slice(-2).map(({ kind }) => kind), ['frame', 'closed']);
+  assert.deepEqual(got.slice(-late.length), [...late]);
 });
 
 test('fields are lines with two spaces a level', () => {

@@ -26,11 +26,12 @@ export class Scribe {
 
   /** The caret to the end of a row of one's own; false if there is none. */
   async #here() {
-    const rows = await this.page.evaluate((name) => [...document.querySelectorAll('[role=treegrid] [role=row][data-key]')]
-      .filter((row) => window.titleOf(row).startsWith(`${name} `)).map((row) => {
-        const { left, top, height } = row.querySelector('.title').getBoundingClientRect();
-        return { x: left + 4, y: top + height / 2 };
-      }), this.page.name);
+    const rows = await this.page.evaluate((name) =>
+      [...document.querySelectorAll('[role=treegrid] [role=row][data-key]')]
+        .filter((row) => window.titleOf(row).startsWith(`${name} `)).map((row) => {
+          const { left, top, height } = row.querySelector('.title').getBoundingClientRect();
+          return { x: left + 4, y: top + height / 2 };
+        }), this.page.name);
     if (rows.length === 0) return false;
     await this.page.click(this.random.pick(rows));
     await this.page.press('End');

@@ -46,8 +46,8 @@ const OF_THE_NETWORK = [
 
 export class Stage {
   /**
-   * `options`: arguments of nestd beside those of its ports. `random`: for a proxy that breaks connections; `isFar`: there
-   * is one that delays what it forwards, as `proxy.delay` says. Without both there is none.
+   * `options`: arguments of nestd beside those of its ports. `random`: for a proxy that breaks connections; `isFar`:
+   * there is one that delays what it forwards, as `proxy.delay` says. Without both there is none.
    */
   static async start({ options = [], random = null, isFar = false } = {}) {
     const stage = new Stage();

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 
 /**
  * Runs in the page before its own code. Notes the rows of each frame, if they are not those of the last one, and each
- * time that the field with the keyboard changed although nobody has touched a key or the mouse.
+ * time that the field with the keyboard changed without a key or the mouse.
  */
 export const watcher = `(${() => {
   const watched = { frames: 0, samples: [], moves: [] };
@@ -29,8 +29,9 @@ export const watcher = `(${() => {
     if (JSON.stringify(sample) !== JSON.stringify(last)) watched.samples.push(sample);
     const { activeElement: field } = document;
     const isField = field?.matches('textarea, input');
-    const now = isField
-      ? { acts, field, row: rowOf(field), start: field.selectionStart, end: field.selectionEnd, value: field.value } : null;
+    const now = isField ? {
+      acts, field, row: rowOf(field), start: field.selectionStart, end: field.selectionEnd, value: field.value,
+    } : null;
     const before = watched.before;
     watched.before = now;
     if (!before || before.acts !== acts) return;

@@ -111,7 +111,7 @@ test('wire', { skip }, async (context) => {
       await sees(page, 'PONG', frames);
       await sees(page, 'To the server and back in', '#notices');
     });
-    await context.test('receipts are held back, with all that comes behind them, and let go in their order', async () => {
+    await context.test('receipts are held back with what comes behind them, and let go in their order', async () => {
       const held = () => page.evaluate(() => document.querySelector('.held').textContent);
       const isOn = async () => (await accessibility(page)).find(({ role }) => role === 'switch').checked;
       assert.equal(await isOn(), 'false');

@@ -1,5 +1,5 @@
 // Own writes in the explorer: while the server does not answer they show at once, and say that they wait; what it
-// refuses comes back to be corrected, and takes the keyboard from nobody.
+// refuses comes back to be corrected, and the keyboard stays where it is used.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,8 @@ async function withThings(context) {
     await stage.close();
     rmSync(directory, { recursive: true });
   });
-  const lines = [1, 2, 3, 4, 5].map((count) => JSON.stringify({ insert: 'Thing', values: { name: `Thing ${count}`, count } }));
+  const lines = [1, 2, 3, 4, 5].map((count) =>
+    JSON.stringify({ insert: 'Thing', values: { name: `Thing ${count}`, count } }));
   await stage.server.nestc(['tx', '-', '--quiet'], lines.join('\n'));
   const page = await stage.open('/explore/Thing?columns=name,count,whole&sort=name',
     { name: 'Ann', width: 1280, height: 800 });
@@ -42,8 +43,8 @@ const shown = (page) => page.evaluate(() => [...document.querySelectorAll('.runw
   .sort((a, b) => a.getAttribute('aria-rowindex') - b.getAttribute('aria-rowindex'))
   .map((row) => [row.children[1].textContent, row.children[2].textContent, row.dataset.pending ?? 'stored'].join()));
 
-const stored = async (stage) => (await stage.server.json(['fetch', '--entity', 'Thing', '--sort', 'name', '--properties',
-  'name,count'])).map(({ name, count }) => `${name},${count ?? '–'},stored`);
+const stored = async (stage) => (await stage.server.json(['fetch', '--entity', 'Thing', '--sort', 'name',
+  '--properties', 'name,count'])).map(({ name, count }) => `${name},${count ?? '–'},stored`);
 
 /** Makes the cell in a row and a column the active one, both counted from 0, and writes into it. */
 async function edit(page, row, column, text) {
@@ -72,7 +73,8 @@ test('what one writes shows at once, says that it waits, and is stored when the 
     // The row goes where its new name belongs.
     await edit(page, 0, 1, 'Thing 9');
     assert.deepEqual((await shown(page)).at(-1), 'Thing 9,1,sent');
-    await page.until(() => document.querySelector('.result-more').textContent === '2 changes of yours are not stored yet');
+    await page.until(() =>
+      document.querySelector('.result-more').textContent === '2 changes of yours are not stored yet');
     assert.match(await page.evaluate(() => document.querySelector('[data-pending] .id').textContent),
       /on its way to the server$/);
     await stage.picture(page, 'explore-pending');
@@ -138,7 +140,7 @@ test('what the server refuses comes back into its cell, and is corrected there',
   assert.deepEqual(await shown(page), await stored(stage));
   assert.equal(await page.evaluate(() => document.querySelector('#notices').textContent), '');
 
-  // While somebody writes elsewhere, the keyboard stays there.
+  // While the keyboard is used elsewhere, it stays there.
   stop(stage);
   await edit(page, 0, 1, '');
   await page.evaluate(() => document.querySelector('.predicate textarea').focus());
