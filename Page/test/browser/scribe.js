@@ -29,8 +29,9 @@ export class Scribe {
     const rows = await this.page.evaluate((name) =>
       [...document.querySelectorAll('[role=treegrid] [role=row][data-key]')]
         .filter((row) => window.titleOf(row).startsWith(`${name} `)).map((row) => {
-          const { left, top, height } = row.querySelector('.title').getBoundingClientRect();
-          return { x: left + 4, y: top + height / 2 };
+          const { left, top, width, height } = row.querySelector('.title').getBoundingClientRect();
+          // Behind the text: what others do may move the bullet of another row to where it begins.
+          return { x: left + 0.7 * width, y: top + height / 2 };
         }), this.page.name);
     if (rows.length === 0) return false;
     await this.page.click(this.random.pick(rows));

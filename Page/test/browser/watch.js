@@ -23,7 +23,7 @@ export const watcher = `(${() => {
     const sample = rows.map((row) => {
       const shown = row.querySelector('.editing') ? null : row.querySelector('.title') ? window.titleOf(row)
         : row.children[1].textContent;
-      return { key: row.dataset.key ?? row.dataset.id, name: shown };
+      return { key: row.dataset.key ?? row.dataset.id, id: row.dataset.id, name: shown };
     });
     const last = watched.samples.at(-1);
     if (JSON.stringify(sample) !== JSON.stringify(last)) watched.samples.push(sample);
@@ -43,13 +43,15 @@ export const watcher = `(${() => {
 
 /**
  * Checks what a page has sampled: no key twice in a frame, no name twice, and none that comes more often than
- * `births(key)` says. Returns how many frames and different samples there were.
+ * `births(id)` says. Returns how many frames and different samples there were.
  */
 export async function checkWatched(page, births) {
   const { frames, samples, moves } = await page.evaluate(() => {
     const { frames, samples, moves } = window.watched_;
     return { frames, samples, moves };
   });
+  // A row that is not stored yet has a key that stays, and gets its id later.
+  const ids = new Map(samples.flat().filter(({ id }) => id).map(({ key, id }) => [key, Number(id)]));
   const comings = new Map();
   let before = new Set();
   for (const [at, sample] of samples.entries()) {
@@ -62,7 +64,7 @@ export async function checkWatched(page, births) {
     for (const key of now) {
       if (before.has(key)) continue;
       comings.set(key, (comings.get(key) ?? 0) + 1);
-      assert.ok(comings.get(key) <= births(Number(key)), `row ${key} returns ${where}`);
+      assert.ok(comings.get(key) <= births(ids.get(key) ?? Number(key)), `row ${key} returns ${where}`);
     }
     before = now;
   }
