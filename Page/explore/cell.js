@@ -1,26 +1,37 @@
-// Editing a value in its cell of the table. Enter writes it, Escape leaves it; a value that the server refuses stays in
-// the field with the words below.
+// Editing a value in its cell of the table. Enter writes it, and the table shows it at once; Escape leaves it. A value
+// that the server has refused comes back into its cell, with the words below, to be corrected.
 
 import { make } from '../shell/dom.js';
-import { faultWords } from './fields.js';
 import { fieldText, isSame, readValue } from './values.js';
 
 export class EditCell {
-  /** The one that is open. */
+  /** The one that is open. @type {EditCell | null} */
   static #open = null;
 
-  /**
-   * `save(value)` rejects with the server's error; `onEnd(hadFocus)` when the field is gone. Relationships and data
-   * are edited in the object.
-   */
-  static open(cell, property, value, { save, onEnd }) {
-    if ('destination' in property || property.type === 'data') return;
-    EditCell.#open?.end();
-    EditCell.#open = new EditCell(cell, property, value, { save, onEnd });
+  static get isOpen() {
+    return EditCell.#open !== null;
   }
 
-  constructor(cell, property, value, { save, onEnd }) {
-    Object.assign(this, { cell, property, value, save, onEnd });
+  /** Ends the one whose row is gone. */
+  static check() {
+    if (EditCell.#open && !EditCell.#open.cell.isConnected) EditCell.#open.end();
+  }
+
+  /**
+   * `save(value, text)` writes; `onEnd(hadFocus)` when the field is gone. Relationships and data are edited in the
+   * object. `refused`: `{ text, words }`, what the server has not accepted, and why; `onLeft()`: the field is gone, and
+   * that was neither corrected nor given up. `takesFocus`: whether the keyboard goes there.
+   */
+  static open(cell, property, value, given) {
+    if ('destination' in property || property.type === 'data') return;
+    EditCell.#open?.end();
+    EditCell.#open = new EditCell(cell, property, value, given);
+  }
+
+  #isAnswered = false;
+
+  constructor(cell, property, value, { save, onEnd, refused = null, onLeft = null, takesFocus = true }) {
+    Object.assign(this, { cell, property, value, save, onEnd, refused, onLeft });
     this.kept = [...cell.childNodes];
     this.words = make('p', { className: 'fault cell-fault', role: 'alert', hidden: true });
     this.field = property.type === 'boolean'
@@ -28,49 +39,55 @@ export class EditCell {
         : [])].map(([each, text]) => make('option', { value: each }, text)))
       : make('input', { type: 'text', autocomplete: 'off', spellcheck: property.type === 'string' });
     this.field.setAttribute('aria-label', property.name);
-    this.field.value = property.type === 'boolean' ? (value === null ? '' : String(value)) : fieldText(value);
+    const text = property.type === 'boolean' ? (value === null ? '' : String(value)) : fieldText(value);
+    this.field.value = refused?.text ?? text;
     this.field.addEventListener('keydown', (event) => {
       if (event.isComposing) return;
       if (event.key === 'Enter') this.commit();
-      else if (event.key === 'Escape') this.end();
+      else if (event.key === 'Escape') this.#giveUp();
       else return event.stopPropagation();
       event.preventDefault();
       return event.stopPropagation();
     });
-    this.field.addEventListener('blur', () => this.commit());
+    this.field.addEventListener('blur', () => {
+      // What was refused is not sent again because the keyboard goes elsewhere.
+      if (this.field.value !== this.refused?.text) this.commit();
+    });
     cell.classList.add('editing');
     cell.replaceChildren(this.field, this.words);
+    if (refused) this.#showWords(refused.words);
+    if (!takesFocus) return;
     this.field.focus();
     this.field.select?.();
   }
 
-  async commit() {
-    if (this.isSaving || this.isOver) return;
+  commit() {
+    if (this.isOver) return;
     let value;
     try {
       value = this.property.type === 'boolean' ? (this.field.value === '' ? null : this.field.value === 'true')
         : readValue(this.property, this.field.value);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      return this.#refuse(error.message);
+      this.#showWords(error.message);
+      this.field.focus();
+      return;
     }
-    if (isSame(value, this.value) || (value === '' && this.value === null)) return this.end();
-    this.isSaving = true;
-    try {
-      await this.save(value);
-      this.end();
-    } catch (error) {
-      this.#refuse(faultWords(error, this.property));
-    } finally {
-      this.isSaving = false;
-    }
+    this.#isAnswered = true;
+    const isAsBefore = isSame(value, this.value) || (value === '' && this.value === null && !this.refused);
+    if (!isAsBefore) this.save(value, this.field.value);
+    this.end();
   }
 
-  #refuse(words) {
+  #giveUp() {
+    this.#isAnswered = true;
+    this.end();
+  }
+
+  #showWords(words) {
     this.words.textContent = words;
     this.words.hidden = false;
     this.field.setAttribute('aria-invalid', 'true');
-    this.field.focus();
   }
 
   /** Gives the cell back. What the row has now, the table draws. */
@@ -78,11 +95,13 @@ export class EditCell {
     if (this.isOver) return;
     this.isOver = true;
     EditCell.#open = null;
-    const hadFocus = this.cell.contains(document.activeElement);
+    const { activeElement } = document;
+    const hadFocus = this.cell.contains(activeElement) || activeElement === document.body;
     this.cell.classList.remove('editing');
     if (this.cell.contains(this.field)) this.cell.replaceChildren(...this.kept);
     const row = this.cell.closest('.sheet-row');
     if (row) row.row_ = null;
-    this.onEnd(hadFocus || document.activeElement === document.body);
+    this.onEnd(hadFocus);
+    if (this.refused && !this.#isAnswered) this.onLeft?.();
   }
 }

@@ -26,8 +26,9 @@ export class Field {
   #isDirty = false;
   /** The write that the server has not answered yet: a promise of whether it took the value. */
   #saving = null;
-  /** What the field had as the last write began. */
+  /** What the field had as the last write began; and the value before it, until that write is stored or given up. */
   #sent = '';
+  #before;
 
   constructor(property, { canWrite, save, label = property.name, type = property.type }) {
     this.#property = property;
@@ -104,7 +105,8 @@ export class Field {
     const isNew = !isSame(value, this.#value);
     this.#value = value;
     if (this.#isDirty) {
-      if (isNew && !this.#saving) this.#offerTheirs(value, who);
+      // A write that was refused gives its own value back.
+      if (isNew && !this.#saving && !isSame(value, this.#before)) this.#offerTheirs(value, who);
       return;
     }
     this.#fill();
@@ -160,6 +162,7 @@ export class Field {
   /** Back to what the server has. */
   revert() {
     this.#isDirty = false;
+    this.#before = undefined;
     this.showFault(null);
     this.#fill();
   }
@@ -203,6 +206,7 @@ export class Field {
   async #send(value) {
     const typed = this.control.value;
     this.#sent = typed;
+    this.#before = this.#value;
     this.#isDirty = true;
     this.element.classList.add('saving');
     try {
@@ -210,6 +214,7 @@ export class Field {
       // More may have been typed meanwhile.
       this.#isDirty = this.control.value !== typed;
       this.#value = value;
+      this.#before = undefined;
       this.showFault(null);
       if (!this.#isDirty) this.#fill();
       return true;

@@ -1,7 +1,7 @@
 // A new object: a dialog with a field for each property, which keeps what was typed when the server refuses it.
 
 import { ask } from '../shell/dialog.js';
-import { button, make, newID } from '../shell/dom.js';
+import { button, isField, make, newID } from '../shell/dom.js';
 import { wordsOf } from '../shell/notice.js';
 import { faultWords } from './fields.js';
 import { findObject, nameOf } from './find.js';
@@ -50,10 +50,12 @@ function relationshipInput(app, model, property, preset) {
 }
 
 /**
- * Asks for the values of a new object. `given`: null, or `{ relationship, owner }`, a to-many relationship that it
- * goes to. Resolves with its entity and id, or with null.
+ * Asks for the values of a new object, and inserts it: lists show it at once. `given`: null, or
+ * `{ relationship, owner }`, a to-many relationship that it goes to. `made(id)`: it has its id, perhaps before the
+ * server has the object. `refused(id)`: it is not there; the dialog comes back with what was typed, if the page
+ * `isOpen()`. Resolves when the dialog is left.
  */
-export async function insertObject(app, model, entityName, given = null) {
+export async function insertObject(app, writes, model, entityName, given, { made, refused, isOpen }) {
   const preset = given ?? inRoot(app, model);
   const kinds = withSubentities(model, model.entity(entityName)).filter(({ isAbstract }) => !isAbstract);
   const fault = make('p', { className: 'fault', role: 'alert', hidden: true });
@@ -84,8 +86,19 @@ export async function insertObject(app, model, entityName, given = null) {
     description = model.entity(target.value);
     build();
   } }, kinds.map(({ name }) => make('option', { value: name }, name)))) : null;
-  let made = null;
+  /** The write that was refused, which is corrected. */
+  let last = null;
+  let isSaving = false;
   const save = async (dialog) => {
+    if (isSaving) return;
+    isSaving = true;
+    try {
+      await write(dialog);
+    } finally {
+      isSaving = false;
+    }
+  };
+  const write = async (dialog) => {
     const values = {};
     fault.hidden = true;
     let isRight = true;
@@ -101,34 +114,50 @@ export async function insertObject(app, model, entityName, given = null) {
       }
     }
     if (!isRight) return;
-    try {
-      const entity = await app.nest.entity(description.name);
-      const owner = preset && inverseIsMany(model, preset)
-        ? await app.nest.entity(model.entity(destinationOf(model, preset)).name) : null;
-      let object;
-      const receipt = await app.nest.transaction(`insert ${description.name}`, (tx) => {
-        object = tx.insert(entity, values);
-        if (owner) tx.relate(owner, preset.owner, preset.relationship.name, object);
-      });
-      made = { entity: description.name, id: receipt.id(object) };
-      dialog.close();
-    } catch (error) {
-      const named = new Set();
-      for (const { property, words } of inputs.values()) {
-        const own = error.faults?.filter((one) => one.property === property.number) ?? [];
-        for (const one of own) named.add(one);
-        words.hidden = own.length === 0;
-        words.textContent = own.length > 0 ? faultWords({ faults: own }, property) : '';
-      }
-      const others = error.faults?.filter((one) => !named.has(one)) ?? [];
-      fault.hidden = named.size > 0 && others.length === 0;
-      fault.textContent = others.length > 0 ? others.map(({ message }) => message).join('; ') : wordsOf(error);
-    }
+    const entity = await app.nest.entity(description.name);
+    const owner = preset && inverseIsMany(model, preset)
+      ? await app.nest.entity(model.entity(destinationOf(model, preset)).name) : null;
+    const insertion = writes.make(`insert ${description.name}`, (tx) => {
+      const object = tx.insert(entity, values);
+      if (owner) tx.relate(owner, preset.owner, preset.relationship.name, object);
+    }, { last, failed: (error, each) => failed(error, each) });
+    dialog.close();
+    report(insertion);
   };
-  await ask({
+  /** Without ids in stock, the object gets its id with the write. */
+  const report = async (insertion) => {
+    if (insertion.ids[0] === null) await insertion.done.catch(() => {});
+    const [id = null] = insertion.ids;
+    if (id !== null && insertion.error === null) made(id);
+  };
+  const failed = (error, insertion) => {
+    const [id = null] = insertion.ids;
+    if (id !== null) refused(id);
+    if (insertion.state === 'parked' || !isOpen()) return writes.tell(error, insertion);
+    last = insertion;
+    showFaults(error);
+    const { activeElement } = document;
+    if (!isField(activeElement) && !activeElement?.closest('dialog, [role=menu]')) return show();
+    // The keyboard is in use elsewhere, and stays there.
+    return app.notice(`New ${entityName} was refused: ${wordsOf(error)}`,
+      { kind: 'fault', actions: [['Correct it', show]] });
+  };
+  const showFaults = (error) => {
+    const named = new Set();
+    for (const { property, words } of inputs.values()) {
+      const own = error.faults?.filter((one) => one.property === property.number) ?? [];
+      for (const one of own) named.add(one);
+      words.hidden = own.length === 0;
+      words.textContent = own.length > 0 ? faultWords({ faults: own }, property) : '';
+    }
+    const others = error.faults?.filter((one) => !named.has(one)) ?? [];
+    fault.hidden = named.size > 0 && others.length === 0;
+    fault.textContent = others.length > 0 ? others.map(({ message }) => message).join('; ') : wordsOf(error);
+  };
+  const show = () => ask({
     title: `New ${entityName}`, body: [kind, fields, fault], actions: [['', 'Cancel'], ['ok', 'Insert', 'primary']],
     ready(dialog) {
-      // The dialog stays open until the server has the object.
+      // The dialog stays open for what the page itself finds wrong.
       dialog.querySelector('form').addEventListener('submit', (event) => {
         event.preventDefault();
         app.attempt(() => save(dialog));
@@ -136,7 +165,7 @@ export async function insertObject(app, model, entityName, given = null) {
       dialog.querySelector('.values :is(input, textarea, select)')?.focus();
     },
   });
-  return made;
+  await show();
 }
 
 /** Whether the relationship's other end is to-many: then the owner is given the object. */

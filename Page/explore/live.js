@@ -15,14 +15,18 @@ export const SCROLL = 'scroll';
 export const CHANGE = 'change';
 
 /**
- * `onState(state, { cause, change })`: new rows; `cause` is QUERY, SCROLL or CHANGE. `onStatus(status, error)`: live,
+ * `results(request)` resolves with a list. `onState(state, { cause, change })`: new rows; `cause` is QUERY, SCROLL or
+ * CHANGE. `onPending(state)`: the same rows, of which other ones wait for the server. `onStatus(status, error)`: live,
  * loading, disconnected, paused or ended. `onLost()`: the row that a window should follow is gone. `onScrolled()`: the
  * rows of the last window have had time to come.
  */
 export class Live {
   #nest;
+  #results;
   #on;
   #list = null;
+  /** The last request for a list: an older one is for nothing. */
+  #opening = null;
   #base = null;
   #wanted = null;
   /** What the next state without a revision of its own comes from. */
@@ -33,8 +37,9 @@ export class Live {
   #sentAt = -Infinity;
   #isClosed = false;
 
-  constructor(nest, on) {
+  constructor(nest, results, on) {
     this.#nest = nest;
+    this.#results = results;
     this.#on = on;
   }
 
@@ -69,14 +74,20 @@ export class Live {
   }
 
   /** Resolves with the first state. */
-  #open(base, request) {
+  async #open(base, request, cause = QUERY) {
     this.#list?.close();
-    const list = this.#nest.results(request);
-    this.#list = list;
+    this.#list = null;
     this.#base = base;
     this.#wanted = request.shownWindow;
-    this.#cause = QUERY;
-    return new Promise((resolve, reject) => {
+    this.#cause = cause;
+    this.#opening = request;
+    const list = await this.#results(request);
+    if (this.#isClosed || this.#opening !== request) {
+      list.close();
+      return;
+    }
+    this.#list = list;
+    await new Promise((resolve, reject) => {
       list.subscribe((change) => {
         if (list !== this.#list || this.#isClosed) return resolve();
         if (change.type === 'ended') {
@@ -84,8 +95,7 @@ export class Live {
           if (change.error?.code === 'NOT_FOUND' && list.request.shownWindow?.anchor) {
             const { position } = list.state;
             const { before, after } = list.request.shownWindow;
-            this.#open(base, base.window(position?.start.row ?? 0, before + 1 + after)).catch(() => {});
-            this.#cause = SCROLL;
+            this.#open(base, base.window(position?.start.row ?? 0, before + 1 + after), SCROLL).catch(() => {});
             return resolve();
           }
           if (change.error) reject(change.error);
@@ -101,12 +111,15 @@ export class Live {
   #changed(list, change) {
     const { type, state } = change;
     if (type === 'snapshot' || type === 'diff' || type === 'position' || type === 'totals' || type === 'request') {
-      const isMine = type === 'snapshot' || type === 'request' || (type === 'diff' && change.from === change.to);
+      // A list with own writes says that another window has come by a snapshot.
+      const isPlain = state.pendingOf === undefined;
+      const isMine = type === 'snapshot' || type === 'request'
+        || (isPlain && type === 'diff' && change.from === change.to);
       const cause = isMine ? this.#cause : CHANGE;
       // What comes again after a lost connection is not the answer to a query.
       if (isMine) this.#cause = SCROLL;
       this.#on.onState(state, { cause, change });
-    }
+    } else if (type === 'pending') this.#on.onPending(state);
     this.#on.onStatus(list.status, null);
   }
 

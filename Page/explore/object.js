@@ -11,21 +11,23 @@ import { cellText } from './values.js';
 /** Entries of the history of an object that are read at one time. */
 const HISTORY_PAGE = 20;
 
-/** `onClose()`, `onDeleted()`, `insert(entity, preset)`, `onEntity(name)`: the object is of an entity below. */
+/** `onClose()`, `onDeleted(id)`, `insert(entity, preset)`, `onEntity(name)`: the object is of an entity below. */
 export class ObjectPanel {
   /** The model, or the part of it that the token reaches. @type {any} */
   model = null;
   /** What the token may do: paths.js. @type {any} */
   rights = null;
   #app;
+  #writes;
   #on;
   #turn = 0;
   #live = null;
   #parts = [];
   #fields = new Map();
 
-  constructor(app, on) {
+  constructor(app, writes, on) {
     this.#app = app;
+    this.#writes = writes;
     this.#on = on;
     this.element = make('section',
       { className: 'object', 'aria-label': 'Object', hidden: true, tabIndex: -1, data: { region: 'object' } });
@@ -68,7 +70,7 @@ export class ObjectPanel {
     this.element.replaceChildren(make('p', { className: 'soft', role: 'status' }, 'Loading…'));
     let found;
     try {
-      found = await nest.object(id);
+      found = await this.#find(id);
     } catch (error) {
       if (mine !== this.#turn) return;
       this.#showWords(`#${id}`,
@@ -79,6 +81,17 @@ export class ObjectPanel {
     if (found.entity !== entityName) this.#on.onEntity(found.entity);
     const owner = await nest.entity(found.entity);
     if (mine === this.#turn) this.#build(this.model.find(found.entity) ?? owner.description, owner, id);
+  }
+
+  /** An object as the server has it: one that a write of this window makes, or brings back, when that is done. */
+  async #find(id) {
+    const { nest } = this.#app;
+    const writes = [...this.#writes.pending];
+    return nest.object(id).catch(async (error) => {
+      if (error.code !== 'NOT_FOUND' || writes.length === 0) throw error;
+      await Promise.allSettled(writes.map(({ done }) => done));
+      return nest.object(id);
+    });
   }
 
   #showWords(title, text) {
@@ -93,9 +106,20 @@ export class ObjectPanel {
     const app = this.#app;
     const { model } = this;
     const canWrite = app.can('write');
-    const write = (name, body) => app.nest.transaction(name, body);
-    const set = (property) => (value) =>
-      write(`set ${property.name}`, (tx) => tx.update(owner, id, { [property.name]: value }));
+    const mine = this.#turn;
+    // A failure stands where the write was made; in a message, if another object is shown meanwhile.
+    const begin = (name, body, last = null) => this.#writes.make(name, body, {
+      last, failed: (error, failed) => { if (mine !== this.#turn) this.#writes.tell(error, failed); },
+    });
+    const write = (name, body) => begin(name, body).done;
+    const set = (property) => {
+      let last = null;
+      return (value) => {
+        last = begin(`set ${property.name}`, (tx) => tx.update(owner, id, { [property.name]: value }),
+          last?.state === 'refused' ? last : null);
+        return last.done;
+      };
+    };
     const title = make('h2', {}, `#${id}`);
     const one = new Map();
     const values = make('div', { className: 'values' });
@@ -111,16 +135,25 @@ export class ObjectPanel {
       values.append(part.element);
     }
     const many = shown.filter(({ isToMany }) => isToMany).map((property) =>
-      new ToMany(app, model, owner, id, property, {
+      new ToMany(app, this.#writes, model, owner, id, property, {
       canWrite, canInsert: this.rights.canInsert(model.entity(property.destination)), write, add: (relationship) =>
         this.#on.insert(model.entity(relationship.destination), { relationship, owner: id }),
     }));
     this.#parts = many;
     const name = () => title.textContent;
     const remove = async () => {
-      if (!await askToDelete(app, model, description.name, id, name())) return;
-      const receipt = await app.attempt(() => write(`delete ${name()}`, (tx) => tx.delete(id)));
-      if (receipt) this.#on.onDeleted(name());
+      const label = name();
+      if (!await askToDelete(app, model, description.name, id, label)) return;
+      this.#writes.make(`delete ${label}`, (tx) => tx.delete(id), {
+        failed: (error, failed) => {
+          closeNotice();
+          this.#writes.tell(error, failed);
+        },
+      });
+      // The table does not show it any more; nor is it shown here.
+      this.#on.onDeleted(id);
+      const closeNotice = app.notice(`${label} was deleted`,
+        { actions: [['Undo', () => app.attempt(() => this.#writes.takeBack('undo'))]] });
     };
     this.element.replaceChildren(
       make('header', {}, make('div', {}, title, make('p', { className: 'soft' }, `${description.name} ${id}`)),
@@ -130,12 +163,12 @@ export class ObjectPanel {
       this.gone = make('p', { className: 'fault', hidden: true, role: 'status' }), values,
       many.length > 0 ? make('div', { className: 'relations' }, many.map(({ element }) => element)) : '',
       this.#history(id));
-    this.#follow(description, owner, id, title, one);
+    app.attempt(() => this.#follow(description, owner, id, title, one));
   }
 
   // MARK: Live values
 
-  #follow(description, owner, id, title, one) {
+  async #follow(description, owner, id, title, one) {
     const { model } = this;
     const labels = new Map([...one.keys()].flatMap((name) => {
       const label = labelOf(model.entity(description.find(name).destination));
@@ -143,9 +176,11 @@ export class ObjectPanel {
     }));
     const own = description.properties.filter((property) => !property.isToMany).map(({ name }) => name);
     const label = labelOf(description);
-    const live = this.#app.nest.results(owner.where(`SELF == ${id}`).properties(...own, ...labels.values()));
+    const mine = this.#turn;
+    const live = await this.#writes.results(owner.where(`SELF == ${id}`).properties(...own, ...labels.values()));
+    if (mine !== this.#turn) return live.close();
     this.#live = live;
-    live.subscribe((change) => {
+    return live.subscribe((change) => {
       const { state } = live;
       if (live !== this.#live || state.revision === 0) return;
       const [row] = state.rows;

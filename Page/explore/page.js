@@ -3,11 +3,11 @@
 
 import { button, make, style } from '../shell/dom.js';
 import { menuButton } from '../shell/dialog.js';
-import { numberText } from '../shell/format.js';
 import { totalWords } from './columns.js';
 import { chooseColumns, chooseTotals, relatedSectionKeys, sectionKeys, sectionWords } from './choose.js';
 import { javaScriptText, nestcText, swiftText } from './copy.js';
 import { EditCell } from './cell.js';
+import { Edits } from './edits.js';
 import { Entities } from './entities.js';
 import { showExplanation } from './explain.js';
 import { insertObject } from './insert.js';
@@ -18,6 +18,9 @@ import { labelOf, reachable, rightsOf } from './paths.js';
 import { PredicateBox, remember } from './predicate.js';
 import { EMPTY, isSameQuery, pathOf, readQuery, requestOf, sortedBy, usualColumns } from './query.js';
 import { Sheet } from './sheet.js';
+import { Status } from './status.js';
+import { UndoTools } from './undo.js';
+import { Writes } from './writes.js';
 
 /** Beyond so many objects, the usual columns have no counts of related objects. */
 const COUNTED_MAX = 20_000;
@@ -32,6 +35,7 @@ const KEYS = [
   { title: 'Table', keys: [
     ['↑ ↓ ← →', 'To another cell'], ['Enter', 'Open the object'], ['F2', 'Edit the value in its place'],
     ['Ctrl+Home Ctrl+End', 'To the first row, to the last row'], ['Escape', 'Close the object'],
+    ['Ctrl+Z Ctrl+Shift+Z', 'Undo and redo your own changes, by name'],
   ] },
 ];
 
@@ -55,10 +59,12 @@ class Explorer {
   #base = null;
   #live = null;
   #turn = 0;
+  #isClosed = false;
 
   constructor(main, app) {
     this.app = app;
     this.main = main;
+    this.writes = new Writes(app);
     this.entities = new Entities();
     this.box = new PredicateBox({
       onRun: (text) => this.#run(text),
@@ -73,12 +79,12 @@ class Explorer {
       onRemote: (count, who) =>
         app.announce(`${who ?? 'Others'} changed ${count === 1 ? 'a row' : `${count} rows`} in view`),
     });
-    this.panel = new ObjectPanel(app, {
+    this.edits = new Edits(app, this.writes, this.sheet);
+    this.status = new Status(this.writes);
+    this.undo = app.can('write') ? new UndoTools(app, this.writes) : null;
+    this.panel = new ObjectPanel(app, this.writes, {
       onClose: () => this.#openObject(null),
-      onDeleted: (name) => {
-        this.#openObject(null);
-        app.notice(`${name} was deleted`, { actions: [['Undo', () => app.attempt(() => app.nest.undo())]] });
-      },
+      onDeleted: (id) => { if (id === this.#id) this.#openObject(null); },
       onEntity: (name) => app.name(pathOf({ ...(this.#query?.entity === name ? this.#query
         : { ...EMPTY, entity: name }) }, this.#id)),
       insert: (entity, preset) => this.#insert(entity.name, preset),
@@ -105,6 +111,10 @@ class Explorer {
   close() {
     removeEventListener('keydown', this.onKey);
     this.#turn += 1;
+    this.#isClosed = true;
+    this.edits.close();
+    this.status.close();
+    this.undo?.close();
     this.entities.close();
     this.#live?.close();
     this.sheet.close();
@@ -116,7 +126,6 @@ class Explorer {
     const { app } = this;
     this.heading = make('h1', { className: 'quiet' }, 'Explore');
     this.title = make('h2', {});
-    this.status = make('p', { className: 'result-status', role: 'status' });
     this.totals = make('p', { className: 'totals', hidden: true });
     this.crumb = make('p', { className: 'crumb', hidden: true });
     this.sections = menuButton('Sections', () => this.#sectionEntries(),
@@ -131,7 +140,7 @@ class Explorer {
       this.new = app.can('write')
         ? button('New…', () => app.attempt(() => this.#insert(this.#query.entity)), { className: 'plain' }) : null);
     this.result = make('section', { className: 'result', 'aria-label': 'Objects', hidden: true, data: { region: 'result' } },
-      make('header', {}, this.title, this.crumb, this.status, tools), this.box.element, this.sheet.element,
+      make('header', {}, this.title, this.crumb, this.status.element, tools), this.box.element, this.sheet.element,
         this.totals);
     this.main.replaceChildren(make('div', { className: 'explorer' }, this.heading, this.entities.nav,
       make('div', { className: 'entity-line' }, this.entities.select), this.result, this.panel.element));
@@ -287,17 +296,24 @@ class Explorer {
   }
 
   #newLive() {
-    const live = new Live(this.app.nest, {
+    const live = new Live(this.app.nest, (request) => this.writes.results(request), {
       onState: (state, more) => {
         if (live !== this.#live) return;
         if (more.cause === QUERY || !this.#shown) this.#describeSheet();
         this.sheet.show(state, this.#shown && more.cause !== QUERY ? more : { ...more, cause: QUERY });
         this.#shown = this.asked;
         this.#count(state);
+        EditCell.check();
+      },
+      onPending: (state) => {
+        if (live !== this.#live) return;
+        this.sheet.showPending(state);
+        this.status.show(state);
       },
       onStatus: (status, error) => {
         if (live !== this.#live) return;
         this.result.dataset.status = status;
+        this.status.showLink(status);
         if (error && this.#shown) this.app.fault(error);
       },
       onLost: () => this.sheet.lost(),
@@ -316,8 +332,7 @@ class Explorer {
 
   #count(state) {
     const { total } = state;
-    const sections = this.asked.section ? `, ${numberText(state.position?.sectionTotal ?? 0)} sections` : '';
-    this.status.textContent = `${numberText(total)} ${total === 1 ? 'object' : 'objects'}${sections}`;
+    this.status.show(state, this.asked.section !== '');
     this.totals.hidden = !state.totals;
     this.totals.replaceChildren(...totalWords(state.totals));
     const isNarrow = this.asked.where || this.asked.of;
@@ -375,30 +390,21 @@ class Explorer {
   // MARK: Writing
 
   async #insert(entityName, preset = null) {
-    const made = await insertObject(this.app, this.#model, entityName, preset);
-    if (!made) return;
-    if (preset) return;
-    this.#openObject(made.id);
+    await insertObject(this.app, this.writes, this.#model, entityName, preset, {
+      // What was asked for is shown beside the table, also before the server has it.
+      made: (id) => { if (!this.#isClosed && !preset) this.#openObject(id); },
+      isOpen: () => !this.#isClosed,
+      refused: (id) => { if (!this.#isClosed && !preset && id === this.#id) this.#openObject(null); },
+    });
   }
 
   #editCell(row, column, cell) {
-    if (!this.app.can('write')) return;
-    const { property } = column;
-    EditCell.open(cell, property, row.get(column.path), {
-      save: async (value) => {
-        const entity = await this.app.nest.entity(this.#query.entity);
-        await this.app.nest.transaction(`set ${property.name}`,
-          (tx) => tx.update(entity, row.id, { [property.name]: value }));
-      },
-      onEnd: (hadFocus) => {
-        this.sheet.redraw();
-        if (hadFocus) this.sheet.focus();
-      },
-    });
+    if (this.app.can('write')) this.edits.open(this.#base, row, column, cell);
   }
 
   #key(event) {
     if (event.key === 'Escape' && this.sheet.grid === event.target && this.#id !== null) this.#openObject(null);
+    if (this.undo?.key(event)) return;
     if (event.key !== '/' || event.target.closest('input, textarea, select, dialog') || event.ctrlKey || event.metaKey
       || event.altKey) return;
     if (!this.#query) return;

@@ -62,10 +62,11 @@ export class ToOne {
 
 /** A to-many relationship: its number, its first objects, and a link to all. */
 export class ToMany {
-  #live;
+  #live = null;
+  #isClosed = false;
 
   /** @param owner the entity of the object; `write(name, body)` is a transaction, `add()` inserts an object there */
-  constructor(app, model, owner, id, property, { canWrite, canInsert, write, add }) {
+  constructor(app, writes, model, owner, id, property, { canWrite, canInsert, write, add }) {
     const destination = model.entity(property.destination);
     const label = labelOf(destination);
     const inverse = destination.find(property.inverse);
@@ -97,10 +98,9 @@ export class ToMany {
           if (row) await write(`add to ${property.name}`, (tx) => tx.relate(owner, id, property.name, row.id));
         }), { 'aria-label': `Add to ${property.name}` }),
         canInsert ? button(`New ${destination.name}…`, () => guarded(() => add(property))) : null) : null, this.fault);
-    this.#live = app.nest.results(owner.of(id, property.name).properties(...(label ? [label.name] : []),
-      '@entity').window(0, LISTED_MAX));
-    this.#live.subscribe(() => {
-      const { state } = this.#live;
+    const request = owner.of(id, property.name).properties(...(label ? [label.name] : []), '@entity')
+      .window(0, LISTED_MAX);
+    const show = ({ state }) => {
       if (state.revision === 0) return;
       count.textContent = numberText(state.total);
       list.replaceChildren(...state.rows.map((row) =>
@@ -110,10 +110,17 @@ export class ToMany {
           { className: 'plain', 'aria-label': `Take ${nameOf(destination, row)} out of ${property.name}` }) : null)));
       more.hidden = state.total <= state.count;
       more.textContent = `All ${numberText(state.total)}`;
+    };
+    app.attempt(async () => {
+      const live = await writes.results(request);
+      if (this.#isClosed) return live.close();
+      this.#live = live;
+      return live.subscribe(show);
     });
   }
 
   close() {
-    this.#live.close();
+    this.#isClosed = true;
+    this.#live?.close();
   }
 }

@@ -32,8 +32,8 @@ export class Sheet {
   /** Where one is, in pixels of all lines; and the same as the element is scrolled. */
   #top = 0;
   #place = 0;
-  /** The height of what one sees, when it was last looked at. */
-  #seen = 0;
+  /** The height of what one sees, as it was measured last: asking the browser costs a layout. */
+  #view = 0;
   #opened = null;
   #frame = null;
   #wanted = null;
@@ -57,6 +57,7 @@ export class Sheet {
     this.body.addEventListener('dblclick', (event) => this.edit(event.target.closest('.cell')));
     this.#observer = new ResizeObserver(() => this.#resized());
     this.#observer.observe(this.element);
+    this.#observer.observe(this.headRow);
   }
 
   close() {
@@ -88,8 +89,8 @@ export class Sheet {
     return this.#columns.length;
   }
 
-  get #view() {
-    return Math.max(0, this.element.clientHeight - this.headRow.offsetHeight);
+  #measure() {
+    this.#view = Math.max(0, this.element.clientHeight - this.headRow.offsetHeight);
   }
 
   cellID = (id, column) => `${this.id}-${id}-${column}`;
@@ -108,6 +109,22 @@ export class Sheet {
     if (top < this.#top) this.#setTop(top);
     else if (top + ROW > this.#top + this.#view) this.#setTop(top + ROW - this.#view);
     this.#later();
+  }
+
+  /** The row with an id and its cell of a path, `{ row, cell }`, if they are drawn. */
+  find(id, path) {
+    const element = this.#rows.get(id);
+    const index = this.#columns.findIndex((column) => column.path === path);
+    const row = this.#byID.get(id)?.row;
+    return element && row && index >= 0 ? { row, cell: element.cells_[index] } : null;
+  }
+
+  /** Scrolls a row into view and draws it, if its window has it. */
+  revealRow(id) {
+    const line = this.lineOf(id);
+    if (line === null) return;
+    this.reveal(line);
+    this.#draw();
   }
 
   /** Edits the value of a cell in its place. */
@@ -153,9 +170,11 @@ export class Sheet {
   /** Shows a state. `cause`: of live.js; `change`: what the list has said. */
   show(state, { cause, change }) {
     this.#readTop();
+    if (cause === QUERY) this.#measure();
     const before = new Map([...this.#byID].map(([id, { line }]) => [id, line * ROW - this.#top]));
     const old = this.#byID;
     const anchor = cause !== QUERY && this.#top > 0 ? this.firstInView() : null;
+    const past = this.#state;
     this.#state = state;
     this.#wanted = null;
     this.#lines = linesOf(state, this.#hasSections);
@@ -171,17 +190,24 @@ export class Sheet {
       const { remote, who } = animate(this.#rows, {
         before, old, now: this.#byID, place: (id) => this.#byID.get(id).line * ROW - this.#top, columns: this.#columns,
         change: cause === CHANGE ? change : null,
+        isOwn: (id) => pendingOf(state, id) !== 'none' || pendingOf(past, id) !== 'none',
       });
       if (remote > 0) this.#on.onRemote(remote, who);
     }
     this.#want();
   }
 
+  /** Shows which rows wait for the server: the rows themselves are those of before. */
+  showPending(state) {
+    this.#state = state;
+    for (const [id, element] of this.#rows) markPending(element, pendingOf(state, id));
+  }
+
   /** A row that is open or active stays in view when the window or the object beside it takes some of it. */
   #resized() {
     const line = this.lineOf(this.#opened ?? this.cursor.id);
-    const wasInView = line !== null && line * ROW >= this.#top && (line + 1) * ROW <= this.#top + this.#seen;
-    this.#seen = this.#view;
+    const wasInView = line !== null && line * ROW >= this.#top && (line + 1) * ROW <= this.#top + this.#view;
+    this.#measure();
     if (this.#state) this.#resize();
     if (wasInView) this.reveal(line);
     this.#later();
@@ -189,7 +215,8 @@ export class Sheet {
 
   #resize() {
     this.#scale = scale(this.count, ROW, this.#view);
-    this.body.style.height = `${this.#scale.runway}px`;
+    const height = `${this.#scale.runway}px`;
+    if (this.body.style.height !== height) this.body.style.height = height;
     if (this.#top > this.#scale.most) this.#setTop(this.#scale.most);
   }
 
@@ -289,7 +316,10 @@ export class Sheet {
       const element = one.row ? this.#row(one) : this.#head(one);
       if (one.row) rows.add(one.row.id);
       else sections.add(one.index);
-      element.style.transform = `translateY(${one.line * ROW + shift}px)`;
+      const place = one.line * ROW + shift;
+      if (element.place_ === place) continue;
+      element.place_ = place;
+      element.style.transform = `translateY(${place}px)`;
     }
     this.#forget(this.#rows, rows);
     this.#forget(this.#heads, sections);
@@ -299,7 +329,8 @@ export class Sheet {
   #forget(elements, kept) {
     const keep = new Set(kept);
     for (const [key, element] of elements) {
-      if (keep.has(key)) continue;
+      // What is typed into a row stays as long as the row is there, seen or not.
+      if (keep.has(key) || (this.#byID.has(key) && element.querySelector('.editing'))) continue;
       element.remove();
       elements.delete(key);
     }
@@ -316,7 +347,8 @@ export class Sheet {
       this.#rows.set(row.id, element);
       this.body.append(element);
     }
-    element.setAttribute('aria-rowindex', line + 2);
+    number(element, line);
+    markPending(element, pendingOf(this.#state, row.id));
     if (element.row_ !== row && !element.querySelector('.editing')) {
       for (const [index, column] of this.#columns.entries()) fillCell(element.cells_[index], column, row);
       element.row_ = row;
@@ -344,7 +376,7 @@ export class Sheet {
       this.#heads.set(index, element);
       this.body.append(element);
     }
-    element.setAttribute('aria-rowindex', line + 2);
+    number(element, line);
     if (element.section_ !== section) {
       const name = section.key === null ? '(none)' : section.key === '' ? '(empty)' : String(section.key);
       element.firstElementChild.replaceChildren(make('b', {}, name), ...totalWords(section.totals));
@@ -363,4 +395,31 @@ export class Sheet {
     this.focus();
     this.open(id);
   }
+}
+
+/** Gives a row the number of its line, if that is another one: the browser looks at each attribute that is set. */
+function number(element, line) {
+  if (element.line_ === line) return;
+  element.line_ = line;
+  element.setAttribute('aria-rowindex', line + 2);
+}
+
+/** Whether a row waits for the server: 'none', 'queued' or 'sent'. A list without own writes has none that does. */
+const pendingOf = (state, id) => state?.pendingOf?.(id) ?? 'none';
+
+/** A sign and words for a row that the server has not confirmed. */
+const PENDING = { queued: ['…', 'waits to be sent'], sent: ['↑', 'on its way to the server'] };
+
+function markPending(element, pending) {
+  if ((element.pending_ ?? 'none') === pending) return;
+  element.pending_ = pending;
+  element.querySelector('.pending-mark')?.remove();
+  if (pending === 'none') {
+    delete element.dataset.pending;
+    return;
+  }
+  element.dataset.pending = pending;
+  const [sign, words] = PENDING[pending];
+  element.firstElementChild.append(make('span', { className: 'pending-mark', title: words },
+    make('span', { 'aria-hidden': 'true' }, sign), make('span', { className: 'quiet' }, `, ${words}`)));
 }

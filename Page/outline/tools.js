@@ -1,13 +1,12 @@
 // The buttons of the outline: in the bar, and above the keyboard of a phone. And the menus.
 
-import { button, icon, make } from '../shell/dom.js';
+import { make } from '../shell/dom.js';
 import { showKeys, keyText } from '../shell/keys.js';
+import { REDO, showNext, tool, UNDO } from '../shell/tool.js';
 import { keysFor } from './keys.js';
 import { topsOf } from './overlay.js';
 import { short } from './texts.js';
 
-const UNDO = 'M6 3L3 6l3 3M3.5 6H10a3 3 0 0 1 0 6H7';
-const REDO = 'M10 3l3 3-3 3M12.5 6H6a3 3 0 0 0 0 6h3';
 const SEARCH = 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9M10.3 10.3L14 14';
 const MORE = 'M3.4 8h.2M7.9 8h.2M12.4 8h.2';
 const INDENT = 'M3 4h10M7 8h6M7 12h6M2.5 7l2 2-2 2';
@@ -15,14 +14,6 @@ const OUTDENT = 'M3 4h10M7 8h6M7 12h6M4.5 7l-2 2 2 2';
 const UP = 'M8 13V3M4 7l4-4 4 4';
 const DOWN = 'M8 3v10M4 9l4 4 4-4';
 const CHECK = 'M3 8.5l3.5 3.5L13 4.5';
-
-/** A button with a drawing. A click leaves the keyboard where it is. */
-function tool(label, path, act, properties = {}) {
-  const made = button('', act, { 'aria-label': label, title: label, className: 'tool', ...properties });
-  made.append(icon(path));
-  made.addEventListener('mousedown', (event) => event.preventDefault());
-  return made;
-}
 
 export class Tools {
   #page;
@@ -67,13 +58,8 @@ export class Tools {
 
   /** What one can undo and redo, by name. */
   undoState(state) {
-    for (const which of ['undo', 'redo']) {
-      const entry = state?.[which] ?? null;
-      const label = which === 'undo' ? 'Undo' : 'Redo';
-      this[which].disabled = !entry;
-      this[which].title = entry ? `${label}: ${entry.name}` : label;
-      this[which].setAttribute('aria-label', entry ? `${label}: ${entry.name}` : label);
-    }
+    showNext(this.undo, 'Undo', state?.undo?.name ?? null);
+    showNext(this.redo, 'Redo', state?.redo?.name ?? null);
   }
 
   // MARK: Menus

@@ -16,12 +16,13 @@ export function showPlaces(pages, current) {
 }
 
 /** The words of a state of the link. */
-export function linkText({ phase, attemptAt }, now) {
+export function linkText({ phase, attemptAt, holdsBack }, now) {
   if (phase === 'reconnecting') {
     const seconds = attemptAt === null ? 0 : Math.ceil((attemptAt - now) / 1_000);
     return seconds > 0 ? `offline, next attempt in ${seconds} s` : 'offline, connecting';
   }
-  return { connecting: 'connecting', ready: 'live', signedOut: 'signed out', failed: 'no connection' }[phase];
+  const live = holdsBack ? 'live, holding back' : 'live';
+  return { connecting: 'connecting', ready: live, signedOut: 'signed out', failed: 'no connection' }[phase];
 }
 
 /** The phases in which the client does not connect again by itself. */
@@ -37,7 +38,7 @@ export function showLink(state) {
     $('link').firstElementChild.textContent = linkText(state, performance.now());
   };
   $('link').dataset.state = ENDED.has(state.phase) ? 'closed' : state.phase;
-  $('link').title = state.error?.message ?? '';
+  $('link').title = state.error?.message ?? (state.holdsBack ? 'Wire holds receipts back' : '');
   show();
   if (state.attemptAt !== null) ticking = setInterval(show, 500);
   if (last === 'ready' && state.phase === 'reconnecting') announce('Offline. What you type is kept.');

@@ -36,7 +36,8 @@ export function watchKeys(groups) {
   /** Where the focus was in each part, so that F6 comes back to it. */
   const last = new WeakMap();
   addEventListener('focusin', ({ target }) => {
-    const region = regionOf(target);
+    // It is seen, or it would not have the focus: asking the browser would cost a layout each time.
+    const region = target.closest?.(REGIONS);
     if (region) last.set(region, target);
   });
   addEventListener('keydown', (event) => {

@@ -17,14 +17,15 @@ const OWN_TOKEN_CODES = new Set(['INVALID', 'UNTRUSTED']);
 
 /**
  * The link. `state` is frozen: `phase` is 'connecting', 'ready', 'reconnecting', 'signedOut' or 'failed'; `error` says
- * why there is no connection; `attemptAt` is when the next attempt begins (by `performance.now()`), null: now or never.
+ * why there is no connection; `attemptAt` is when the next attempt begins (by `performance.now()`), null: now or never;
+ * `holdsBack`: whether /wire holds receipts back.
  *
  * `onState(state)`; `onClient(nest, why)`: there is another client, why: 'token', 'name', 'again'; `onStore(what)`:
  * the server has another 'history' or 'model' than before.
  */
 export class Link {
   nest = null;
-  state = Object.freeze({ phase: 'connecting', error: null, attemptAt: null });
+  state = Object.freeze({ phase: 'connecting', error: null, attemptAt: null, holdsBack: false });
   /** What this window sends and receives: tap.js. */
   frames = new Ring();
   #tap = tapped(this.frames);
@@ -36,6 +37,10 @@ export class Link {
   constructor(listeners) {
     this.#listeners = listeners;
     addEventListener('online', () => this.tryNow());
+    this.hold.follow(() => {
+      const { phase, error, attemptAt, holdsBack } = this.state;
+      if (holdsBack !== this.hold.isOn) this.#show(phase, error, attemptAt);
+    });
   }
 
   /** Connects, as long as it takes: it asks for a token where one is needed. Throws if the server cannot be used. */
@@ -120,6 +125,11 @@ export class Link {
     this.#tap.cut();
   }
 
+  /** What holds receipts back: hold.js. */
+  get hold() {
+    return this.#tap.hold;
+  }
+
   async #connect() {
     const token = storedToken();
     const options = {
@@ -182,7 +192,7 @@ export class Link {
   }
 
   #show(phase, error, attemptAt = null) {
-    this.state = Object.freeze({ phase, error, attemptAt });
+    this.state = Object.freeze({ phase, error, attemptAt, holdsBack: this.hold.isOn });
     this.#listeners.onState(this.state);
   }
 }

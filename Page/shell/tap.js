@@ -7,6 +7,7 @@ import { Limits } from '/client/wire/limits.js';
 import { decode, types as T } from '/client/wire/messages.js';
 import '/client/wire/messages-more.js';
 import '/client/wire/opposite.js';
+import { Hold } from './hold.js';
 
 /** Frames that are kept. */
 export const FRAMES_MAX = 2_000;
@@ -137,26 +138,53 @@ function shapeOf(type, body) {
   return { entity, hasWindow: window !== null || outline !== null, projection, columns };
 }
 
-/** The class that `connect` gets as its `WebSocket`, and the frames that its sockets carry. */
-export function tapped(ring, Base = WebSocket) {
+/**
+ * The class that `connect` gets as its `WebSocket`. Frames that it receives are recorded as the client gets them: with
+ * `hold` they may wait.
+ */
+export function tapped(ring, Base = WebSocket, hold = new Hold()) {
   let connections = 0;
   const open = new Set();
   class Tap extends Base {
     #connection = (connections += 1);
     #context = new Context();
     #cutters = { in: new Cutter(), out: new Cutter() };
+    #received = null;
+    #gate;
 
     constructor(...given) {
       super(...given);
       open.add(this);
+      this.#gate = hold.open((bytes) => {
+        this.#record(bytes, false);
+        this.#received?.({ data: bytes.length === bytes.buffer.byteLength ? bytes.buffer : bytes });
+      });
       this.addEventListener('open', () => this.#note('opened', new URL(this.url).host));
+      // It is called before the client's: what waits comes before the end.
       this.addEventListener('close', ({ code, reason }) => {
         open.delete(this);
+        this.#gate.end(false);
         this.#note('closed', code === CUT ? 'cut by this page' : `${code}${reason ? ` ${reason}` : ''}`);
       });
       this.addEventListener('message', ({ data }) => {
-        if (data instanceof ArrayBuffer) this.#record(new Uint8Array(data), false);
+        if (data instanceof ArrayBuffer) this.#gate.push(new Uint8Array(data));
+        else this.#received?.({ data });
       });
+    }
+
+    /** What waits is dropped: a link that is cut loses it, and frames of one user are not for the next one. */
+    close(...given) {
+      this.#gate.end(true);
+      super.close(...given);
+    }
+
+    /** The client's listener: it gets what the gate lets through. */
+    set onmessage(listener) {
+      this.#received = listener;
+    }
+
+    get onmessage() {
+      return this.#received;
     }
 
     send(bytes) {
@@ -184,7 +212,7 @@ export function tapped(ring, Base = WebSocket) {
   }
   /** Closes the connection as a broken network does: the client does not expect it. */
   const cut = () => open.forEach((socket) => socket.close(CUT, 'cut by this page'));
-  return { Tap, cut };
+  return { Tap, cut, hold };
 }
 
 /** The code with which a page closes a socket on purpose: browsers leave 4000 to 4999 to pages. */

@@ -10,6 +10,7 @@ import { entityTree, labelOf, reachable, readPath, rightsOf, typeWords, withSube
 import {
   columnsOf, EMPTY, pathOf, readQuery, requestOf, searchOf, sortedBy, sortOf,
 } from '../explore/query.js';
+import { nextNames, unsettledWords } from '../explore/unsettled.js';
 
 const { cellText, dateText, fieldText, isSame, moreText, readValue } = await import('../explore/values.js');
 const { Double, NestDate, Reference, UUID } = await import('../../Clients/js/index.js');
@@ -206,4 +207,29 @@ test('a confined token sees its hierarchy, and may what changes nothing outside'
   assert.equal(rightsOf(model, confinement).canInsert(thing), true);
   assert.equal(rightsOf(model, confinement).canInsert({ uniquenessConstraints: [[1]] }), false);
   assert.equal(rightsOf(model, null).canDelete, true);
+});
+
+test('what is not settled is said in words', () => {
+  const settled = { pending: 0, undecided: 0, isCurrent: true, status: 'live' };
+  const said = (changes) => unsettledWords({ ...settled, ...changes });
+  assert.equal(said({}), '');
+  assert.equal(said({ pending: 1 }), '1 change of yours is not stored yet');
+  assert.equal(said({ pending: 2, undecided: 1 }),
+    '2 changes of yours are not stored yet; 1 row may still change when the server answers');
+  assert.equal(said({ isCurrent: false, status: 'disconnected', undecided: 12 }),
+    'no connection: what is shown may be old; 12 rows may still change when the server answers');
+  assert.equal(said({ isCurrent: false, status: 'live' }), 'the rows are being read anew');
+});
+
+test('undo and redo have the names of what waits, before those that the server knows', () => {
+  const state = { undo: { name: 'old' }, redo: { name: 'older' } };
+  const wrote = (name) => ({ kind: 'transaction', name });
+  const next = (...pending) => Object.values(nextNames(pending, state));
+  assert.deepEqual(Object.values(nextNames([], null)), [null, null]);
+  assert.deepEqual(next(), ['old', 'older']);
+  assert.deepEqual(next(wrote('a')), ['a', null], 'a write leaves nothing to do again');
+  assert.deepEqual(next(wrote('a'), wrote(null)), ['a change', null]);
+  assert.deepEqual(next(wrote('a'), wrote('b'), { kind: 'undo', name: 'b' }), ['a', 'b']);
+  assert.deepEqual(next(wrote('a'), { kind: 'undo', name: 'a' }, { kind: 'redo', name: null }), ['a', null]);
+  assert.deepEqual(next({ kind: 'redo', name: null }), ['older', 'older'], 'what is behind it is not known');
 });

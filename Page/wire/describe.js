@@ -3,12 +3,16 @@
 import { COMPRESSED, MORE } from '/client/wire/frames.js';
 import { Limits } from '/client/wire/limits.js';
 import { decode, messageNames } from '/client/wire/messages.js';
+import '/client/wire/messages-optimistic.js';
+import '/client/wire/messages-presence.js';
 import { count, labelText } from '../shell/format.js';
 import { personText } from '../shell/names.js';
 import { valueText } from '../shell/values.js';
 
 /** Elements of a list that are described. */
 const LISTED_MAX = 50;
+/** Names of waiting frames that are listed. */
+const HELD_NAMED_MAX = 6;
 /** Frames whose bytes hold secrets: the session and the token of this window. */
 const SECRET = 'hello';
 
@@ -26,6 +30,14 @@ const viewText = (id) => `view ${id - Limits.viewIDMin}`;
 export function belongsTo(id) {
   if (id === 0) return 'the connection';
   return id >= Limits.viewIDMin ? viewText(id) : `request ${id}`;
+}
+
+/** The words for frames that wait, by their types: how many, and the first of them by name. */
+export function heldWords(types) {
+  if (types.length === 0) return 'No frame waits.';
+  const first = types.slice(0, HELD_NAMED_MAX).map(nameOf).join(', ');
+  return `${count(types.length, 'frame')} ${types.length === 1 ? 'waits' : 'wait'}: ${first}${
+    types.length > HELD_NAMED_MAX ? ', …' : ''}`;
 }
 
 /** Whether the bytes of a frame may be shown: HELLO has the token of this window. */
@@ -79,10 +91,27 @@ function requestText({ entity, source, predicate, sort, window }, names) {
 
 const stepName = (step) => (typeof step === 'string' ? step : Object.keys(step)[0]);
 
+/** The words of steps whose names are of a program. */
+const STEPS = { insertAs: 'insert as' };
+
+/** The steps of a transaction: one by its kind, several of a kind by their number. An insert has its reserved id. */
 function stepsText(mutations) {
   const kinds = new Map();
-  for (const step of mutations) kinds.set(stepName(step), (kinds.get(stepName(step)) ?? 0) + 1);
-  return [...kinds].map(([kind, number]) => (number > 1 ? `${number} × ${kind}` : kind)).join(', ');
+  for (const step of mutations) kinds.set(stepName(step), [...(kinds.get(stepName(step)) ?? []), step]);
+  return [...kinds].map(([kind, steps]) => {
+    const words = STEPS[kind] ?? kind;
+    if (steps.length > 1) return `${steps.length} × ${words}`;
+    return kind === 'insertAs' ? `${words} #${steps[0].insertAs.object}` : words;
+  }).join(', ');
+}
+
+/** An object of a step: its id, or the object of a step before it. */
+const objectText = (id) => (id > 0 ? `#${id}` : `the object of insert ${-id}`);
+
+/** Where the server puts an object that was dropped into a gap. */
+function gapText({ left, right }) {
+  const places = [left && `after ${objectText(left)}`, right && `before ${objectText(right)}`].filter(Boolean);
+  return [...places, 'last'].join(', else ');
 }
 
 function diffText({ from, to, deletedRows, moves, insertedRows, updates, total }) {
@@ -127,7 +156,10 @@ const SUMMARIES = {
   subscribeChanges: ({ since }) => (since ? `from revision ${since.revision} on` : 'from now on'),
   authors: ({ authors }) => authors.map((one) => `${personText(one)} in ${one.revision}`).join(', '),
   parsePredicate: ({ text }) => labelText(text),
-  own: ({ revisions }) => `revision ${revisions.join(', ')}`,
+  own: ({ revisions, requests }) => revisions.map((revision, index) =>
+    `revision ${revision}${requests ? ` of request ${requests[index]}` : ''}`).join(', '),
+  reserve: ({ count: number }) => count(number, 'id'),
+  reserved: ({ first, count: number }) => (number === 1 ? `id ${first}` : `ids ${first} to ${first + number - 1}`),
 };
 
 /** For a message without words of its own: its first simple fields. */
@@ -164,6 +196,7 @@ function named(value, context, key = '') {
   const entity = typeof value.entity === 'number' && value.entity > 0 ? value.entity : context.entity;
   const inner = { ...context, entity };
   if ('steps' in value && 'leaf' in value) return names.path(value, entity);
+  if (key === 'near') return gapText(value);
   if (key === 'sort') return names.sortKey(value, entity);
   return Object.fromEntries(Object.entries(value).filter(([, each]) => !isEmpty(each))
     .map(([name, each]) => [name, named(each, inner, name)]));

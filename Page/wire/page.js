@@ -9,6 +9,7 @@ import { Grid } from '../shell/grid.js';
 import { FRAMES_MAX } from '../shell/tap.js';
 import { belongsTo, describe, hexLines, isSecret, linesOf, nameOf } from './describe.js';
 import { Follow } from './follow.js';
+import { HoldBack } from './hold-back.js';
 import { Names } from './names.js';
 
 /** The least time between two drawings, in milliseconds. */
@@ -62,11 +63,12 @@ class WirePage {
       onOpen: (entry) => this.#open(entry),
     });
     this.follow = new Follow(app);
+    this.holdBack = new HoldBack(app.link.hold, (words) => app.announce(words));
     this.side = make('div', { className: 'side' });
     this.status = make('p', { className: 'soft status' });
     main.append(
       make('div', { className: 'head', data: { region: '' } },
-        make('h1', {}, 'Wire'), this.#tools(), this.follow.element),
+        make('h1', {}, 'Wire'), this.#tools(), this.holdBack.element, this.follow.element),
       make('div', { className: 'split' },
         make('div', { className: 'list', data: { region: '' } }, this.#grid.element, this.status), this.side));
     this.main = main;
@@ -83,6 +85,7 @@ class WirePage {
     this.#end();
     clearTimeout(this.#timer);
     this.follow.close();
+    this.holdBack.close();
     this.#grid.close();
     delete this.main.dataset.open;
     this.main.removeEventListener('keydown', this.onKey);

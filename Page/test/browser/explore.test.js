@@ -356,7 +356,7 @@ test('objects are inserted, related, and deleted with what goes with them', { sk
   assert.match(reach, /1 in Thing.tags/);
   await clickButton(page, 'Delete');
   await page.until(() => document.querySelector('.notice')?.textContent.includes('Thing 001 was deleted'));
-  assert.equal((await stage.server.nestc(['fetch', '--entity', 'Note', '--count'])).trim(), '16');
+  await until(async () => (await stage.server.nestc(['fetch', '--entity', 'Note', '--count'])).trim() === '16');
   await clickButton(page, 'Undo');
   await until(async () => (await stage.server.nestc(['fetch', '--entity', 'Note', '--count'])).trim() === '41');
 

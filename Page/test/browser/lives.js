@@ -42,6 +42,11 @@ export class Lives {
     return turns.filter((turn) => turn <= revision).length % 2 === 1;
   }
 
+  /** How often an object has come into being. One without changes is older than the feed. */
+  births(id) {
+    return Math.ceil((this.#turns.get(id) ?? [0]).length / 2);
+  }
+
   /** Waits until everything up to a revision is known. */
   async reach(revision) {
     await until(() => this.error || this.revision >= revision, () => `${this.revision} of ${revision}`);

@@ -13,17 +13,21 @@ const part = () => {
   return { count: Number(sheet.querySelector('[role=grid]').getAttribute('aria-rowcount')) - 1, rows };
 };
 
+/** Looks that show no other line, after which rows are not on their way, but have moved meanwhile. */
+const IDLE_MAX = 200;
+
 /** All lines in their order, read from the first to the last; null if they changed meanwhile. */
 export async function wholeSheet(page) {
   const found = new Map();
   await page.evaluate(() => { document.querySelector('.sheet').scrollTop = 0; });
   let first = null;
-  for (let turn = 0; turn < 2_000; turn += 1) {
+  for (let idle = 0; idle < IDLE_MAX;) {
     const { count, rows } = await page.evaluate(part);
     first ??= count;
     if (first !== count) return null;
     const before = found.size;
     for (const row of rows) found.set(row.line, row);
+    idle = found.size > before ? 0 : idle + 1;
     if (found.size >= count) return [...found.values()].sort((a, b) => a.line - b.line);
     // Rows may still be on their way: go on when what is drawn joins what was seen.
     if (rows.some(({ line }) => line >= before) || before === 0) {

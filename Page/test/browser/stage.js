@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { Chromium, program } from '../../../Clients/js/test/browser/chromium.js';
 import { Server, missing, root } from '../../../Clients/js/test/live/nestd.js';
 import { ChaosProxy } from '../../../Clients/js/test/live/proxy.js';
+import { DelayProxy } from './delay.js';
 import { listScript } from './list.js';
 import { refusals } from './refused.js';
 
@@ -44,12 +45,16 @@ const OF_THE_NETWORK = [
 ];
 
 export class Stage {
-  /** `options`: arguments of nestd beside those of its ports. `random`: for a proxy; without it there is none. */
-  static async start({ options = [], random = null } = {}) {
+  /**
+   * `options`: arguments of nestd beside those of its ports. `random`: for a proxy that breaks connections; `isFar`:
+   * there is one that delays what it forwards, as `proxy.delay` says. Without both there is none.
+   */
+  static async start({ options = [], random = null, isFar = false } = {}) {
     const stage = new Stage();
     try {
       stage.server = await Server.start('--web', 'WEB', ...stage.#files(), ...options);
       if (random) stage.proxy = await ChaosProxy.start(() => stage.isBlocked ? CLOSED_PORT : stage.server.webPort, random);
+      if (isFar) stage.proxy = await DelayProxy.start(() => stage.server.webPort);
       stage.browser = await Chromium.start();
     } catch (error) {
       await stage.close();

@@ -1,0 +1,89 @@
+#!/usr/bin/env node
+// Prints how long a write of the explorer takes until the table shows it, in Chromium, with 200 rows in view.
+//
+// Page/bench/optimistic.js [ROWS] [WRITES]      200 rows and 500 writes of each kind, if left out
+//
+// A time is from the call of the client's `transaction` to the row in the document, at its place; and from the key that
+// ends the editing of the cell to the layout that the browser makes of it. The server answers meanwhile, and each write
+// waits until the one before is stored. NEST_BUILD: the directory of nestd and nestc; use a release build. With --limit
+// the exit status is 1 if the 99th percentile of a kind of write is above 5 ms.
+
+import { Stage, skip } from '../test/browser/stage.js';
+
+const numbers = process.argv.slice(2).filter((each) => /^\d+$/.test(each)).map(Number);
+const [rows = 200, writes = 500] = numbers;
+const LIMIT_MS = 5;
+const ROW = 34;
+/** What is above and below the rows, in pixels. */
+const REST = 300;
+
+if (skip) throw new Error(skip);
+
+/** Runs in the page: writes into one column of one row after the other. Returns milliseconds of each. */
+async function measure(column, count, prefix) {
+  const found = [];
+  const { Local } = await import('/client/client/local.js');
+  const { Sheet } = await import('/page/explore/sheet.js');
+  const { transaction } = Local.prototype;
+  const { show } = Sheet.prototype;
+  let called = 0;
+  let shown = 0;
+  Local.prototype.transaction = function noted(...given) {
+    called = performance.now();
+    shown = 0;
+    return transaction.apply(this, given);
+  };
+  Sheet.prototype.show = function noted(...given) {
+    show.apply(this, given);
+    // The first time after the write: later, the server confirms it.
+    if (shown === 0) shown = performance.now();
+  };
+  const settled = () => !document.querySelector('.runway [data-pending]');
+  const frame = () => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
+  for (let number = 0; number < count; number += 1) {
+    const all = document.querySelectorAll('.runway [data-id]');
+    const row = all[(number * 37) % all.length];
+    const cell = row.children[column];
+    cell.dispatchEvent(new MouseEvent('dblclick', { bubbles: true }));
+    const field = cell.querySelector('input');
+    const text = `${prefix}${number * 7919 % 100_003}`;
+    field.value = text;
+    await frame();
+    const start = performance.now();
+    field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+    // Lists publish in a microtask, and the table draws then.
+    while (cell.textContent !== text) await null;
+    void row.getBoundingClientRect().top;
+    // A value that the row has already is not written.
+    if (called >= start && shown >= called) found.push([shown - called, performance.now() - start]);
+    while (!settled()) await frame();
+  }
+  Local.prototype.transaction = transaction;
+  Sheet.prototype.show = show;
+  return found;
+}
+
+const stage = await Stage.start();
+let isOver = false;
+try {
+  const lines = Array.from({ length: rows }, (_, row) => `row ${row}`);
+  await stage.server.nestc(['import', '-'], `${lines.join('\n')}\n`);
+  const page = await stage.open('/explore/Item?columns=title,note,done&sort=title',
+    { name: 'Ann', width: 1000, height: rows * ROW + REST });
+  await page.until((count) => document.querySelectorAll('.runway [data-id]').length >= count, rows);
+  console.log(`${stage.browser.version}, ${rows} rows, ${writes} writes of each kind`);
+  for (const [name, column, prefix] of [['a value', 2, 'note '], ['a value that moves the row', 1, 'row ']]) {
+    await page.evaluate(measure, column, 20, prefix);
+    const times = await page.evaluate(measure, column, writes, prefix);
+    const of = (index) => {
+      const sorted = times.map((each) => each[index]).sort((a, b) => a - b);
+      const at = (part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
+      if (index === 0 && at(0.99) > LIMIT_MS) isOver = true;
+      return `p50 ${at(0.5).toFixed(1)} ms, p99 ${at(0.99).toFixed(1)} ms, max ${at(1).toFixed(1)} ms`;
+    };
+    console.log(`${name}: in the document ${of(0)}; from the key to its layout ${of(1)}`);
+  }
+} finally {
+  await stage.close();
+}
+if (isOver && process.argv.includes('--limit')) process.exitCode = 1;
