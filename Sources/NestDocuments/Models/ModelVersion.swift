@@ -24,9 +24,15 @@ extension ModelFile {
         let found = try ModelPath.versions(of: path)
         var versions: [ModelVersion] = []
         for (name, path, isCurrent) in found {
-            versions.append(ModelVersion(name: name, isCurrent: isCurrent, content: Result { () throws(ModelFileError) in
-                try self.content(path)
-            }))
+            versions.append(
+                ModelVersion(
+                    name: name,
+                    isCurrent: isCurrent,
+                    content: Result { () throws(ModelFileError) in
+                        try self.content(path)
+                    }
+                )
+            )
         }
         return versions
     }

@@ -80,7 +80,9 @@ struct AdoptPlanner {
         switch layout.slots[slot] {
         case .attribute(let attribute):
             if !Self.declared(attribute.type).contains(found.type) {
-                self.plan.otherTypes.append("\(table.name).\(found.name) is \(found.type), \(column.property) \(attribute.type)")
+                self.plan.otherTypes.append(
+                    "\(table.name).\(found.name) is \(found.type), \(column.property) \(attribute.type)"
+                )
             }
             let isExternal = self.version.externalData.contains(column.property)
             return .attribute(column: found.name, attribute, isExternal: isExternal)

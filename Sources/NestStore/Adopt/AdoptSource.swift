@@ -118,7 +118,10 @@ final class AdoptSource {
     /// Throws if another program has changed the files since they were opened.
     func checkUnchanged() throws {
         guard Self.endings.map({ FileState(self.path + $0) }) == self.state else {
-            throw AdoptFailure(.changed, "another program changed \(self.path): close the app that uses it, and try again")
+            throw AdoptFailure(
+                .changed,
+                "another program changed \(self.path): close the app that uses it, and try again"
+            )
         }
     }
 

@@ -163,7 +163,9 @@ struct AdoptedObjects {
     ) {
         let name = { [plan = self.plan] in plan.layout.fullName(slot, kind.number) }
         if rows.isNull(column) {
-            guard let root = self.plan.layout.root, root.relationship == self.plan.layout.properties[slot] else { return }
+            guard let root = self.plan.layout.root, root.relationship == self.plan.layout.properties[slot] else {
+                return
+            }
             // An object without an owner is below the root, as in nest.
             row.values[slot] = .reference(root.object)
             self.place(&row, slot, Self.lastPosition)

@@ -50,7 +50,8 @@ struct AdoptedPairs {
         return id
     }
 
-    private mutating func copyRow(_ rows: SourceRows, _ keys: (Int64, Int64), _ orders: Int, _ id: Int64) throws -> Bool {
+    private mutating func copyRow(_ rows: SourceRows, _ keys: (Int64, Int64), _ orders: Int, _ id: Int64) throws -> Bool
+    {
         for (side, key) in [keys.0, keys.1].enumerated() {
             let column = Int32(2 + orders + side)
             guard !rows.isNull(column) else {
@@ -65,7 +66,8 @@ struct AdoptedPairs {
         var places = SparsePlaces(count: self.plan.layout.placedSlots.count)
         for place in places.indices {
             let column = Int32(2 + place)
-            let position = rows.isNull(column) ? AdoptedObjects.position(.max) : AdoptedObjects.position(rows.integer(column))
+            let position =
+                rows.isNull(column) ? AdoptedObjects.position(.max) : AdoptedObjects.position(rows.integer(column))
             places[place] = SparsePlace(position: position, stamp: 0)
         }
         let row = ObjectRow(

@@ -34,8 +34,8 @@ struct Adoption {
         self.report = AdoptReport(
             version: self.choice.version.name,
             versionReason: self.choice.reason,
-            unreadColumns: Array(plan.unreadColumns.prefix(Limits.checkProblemsMax)),
-            unreadTables: try plan.unreadTables.prefix(Limits.checkProblemsMax).map {
+            unreadColumns: plan.unreadColumns,
+            unreadTables: try plan.unreadTables.map {
                 .init(name: $0, count: try source.integer("SELECT count(*) FROM \(AdoptSource.quoted($0))") ?? 0)
             }
         )
@@ -48,8 +48,8 @@ struct Adoption {
         self.progress(CheckStep(name: name, number: self.stepNumber, count: self.layout.entities.count + 2))
     }
 
-    /// Fills a new store under its temporary name. Returns the report; if something in it forbids the adoption, the file
-    /// is of no use.
+    /// Fills a new store under its temporary name. Returns the report; if something in it forbids the adoption, the
+    /// file is of no use.
     mutating func run(historyID: Identifier128) throws -> AdoptReport {
         try self.checkContested()
         let store = try AdoptedStore(self.partial, self.layout)

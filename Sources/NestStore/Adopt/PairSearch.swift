@@ -39,8 +39,8 @@ struct PairSides {
 ///
 /// Core Data names it after a relationship and the entity that has it (`Z_26ASSETS`), and its columns after the
 /// relationships that lead to their objects (`Z_26ALBUMS`, `Z_34ASSETS`), with the order as `Z_FOK_34ASSETS`. Of a
-/// relationship that is its own inverse, the second column is `REFLEXIVE`. A one-way to-many relationship is a column of
-/// its destination (`Z26ASSETS`), or a table.
+/// relationship that is its own inverse, the second column is `REFLEXIVE`. A one-way to-many relationship is a column
+/// of its destination (`Z26ASSETS`), or a table.
 struct PairSearch {
     struct Found {
         var table: SourceLayout.Table
@@ -55,11 +55,25 @@ struct PairSearch {
     private let source: SourceLayout
     private let sides: PairSides
     private let destinations: [AdoptPlan.Destination]
+    /// By side: the entities after which a column with its objects may be named: theirs, and those above them.
+    private let entities: [Set<Int64>]
 
     init(_ source: SourceLayout, _ sides: PairSides, _ destinations: [AdoptPlan.Destination]) {
         self.source = source
         self.sides = sides
         self.destinations = destinations
+        let parents = Dictionary(
+            source.entities.values.map { ($0.number, $0.parent) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        self.entities = destinations.map { destination in
+            var found = destination.entities
+            for entity in destination.entities {
+                var next = parents[entity]
+                while let parent = next, found.insert(parent).inserted { next = parents[parent] }
+            }
+            return found
+        }
     }
 
     func find() -> Found? {
@@ -75,19 +89,7 @@ struct PairSearch {
 
     private func name(_ side: Int) -> String { self.sides.relationships[side].name.uppercased() }
 
-    /// Whether a number in a column's name is one of the entities whose objects the column has.
-    private func isEntity(_ number: Int64, of side: Int) -> Bool {
-        let top = self.source.entities.values.filter { self.destinations[side].entities.contains($0.number) }
-        if self.destinations[side].entities.contains(number) { return true }
-        // The column may be named after an entity above.
-        var parents = Set(top.map(\.parent))
-        while true {
-            if parents.contains(number) { return true }
-            let next = parents.union(self.source.entities.values.filter { parents.contains($0.number) }.map(\.parent))
-            if next == parents { return false }
-            parents = next
-        }
-    }
+    private func isEntity(_ number: Int64, of side: Int) -> Bool { self.entities[side].contains(number) }
 
     private func pairs(_ table: SourceLayout.Table, exactly: Bool) -> Found? {
         func columns(_ side: Int) -> [String] {
@@ -141,7 +143,9 @@ struct PairSearch {
                 else { continue }
                 var columns = ["Z_PK", "Z_PK"]
                 columns[owner] = self.spelled(column, table)
-                guard !self.sides.layout.placedSlots.isEmpty else { return Found(table: table, columns: columns, orders: []) }
+                guard !self.sides.layout.placedSlots.isEmpty else {
+                    return Found(table: table, columns: columns, orders: [])
+                }
                 guard let order = table.columns["Z_FOK_\(column.dropFirst())"] else { continue }
                 return Found(table: table, columns: columns, orders: [order.name])
             }
@@ -151,13 +155,15 @@ struct PairSearch {
 
     private func oneWay(_ owner: Int, _ tables: [SourceLayout.Table]) -> Found? {
         for table in tables {
-            guard let parts = NumberedName(table.name.uppercased(), prefix: "Z_"), self.isEntity(parts.number, of: owner),
+            guard let parts = NumberedName(table.name.uppercased(), prefix: "Z_"),
+                self.isEntity(parts.number, of: owner),
                 parts.isName(self.name(1 - owner), exactly: true)
             else { continue }
             let keys = table.columns.keys.filter { !$0.hasPrefix("Z_FOK_") }.sorted()
             let target = keys.filter { key in
                 guard let column = NumberedName(key, prefix: "Z_") else { return false }
-                return self.isEntity(column.number, of: 1 - owner) && column.isName(self.name(1 - owner), exactly: false)
+                return self.isEntity(column.number, of: 1 - owner)
+                    && column.isName(self.name(1 - owner), exactly: false)
             }
             guard keys.count == 2, target.count == 1, let own = keys.first(where: { $0 != target[0] }) else { continue }
             var columns = ["", ""]

@@ -3,8 +3,8 @@ import NestSchema
 
 /// The version of a model that fits a store.
 ///
-/// Core Data's hashes of entities cannot be computed without Core Data. So the names of entities, their parents, and the
-/// columns decide. Of several versions that fit, the one with the fewest differences is chosen, then the current
+/// Core Data's hashes of entities cannot be computed without Core Data. So the names of entities, their parents, and
+/// the columns decide. Of several versions that fit, the one with the fewest differences is chosen, then the current
 /// version, then the last one by name.
 struct VersionChoice {
     let version: AdoptedVersion

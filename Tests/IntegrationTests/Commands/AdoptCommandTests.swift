@@ -45,7 +45,14 @@ extension ProcessTests {
             try await server.start()
             let user = await CommandLineUser(server)
             let posts = try await user.output(
-                "fetch", "--entity", "Post", "--properties", "title,user.name", "--sort", "number", "--json"
+                "fetch",
+                "--entity",
+                "Post",
+                "--properties",
+                "title,user.name",
+                "--sort",
+                "number",
+                "--json"
             )
             let titles = posts.matches(of: /"title":"([^"]*)"/).map { String($0.1) }
             #expect(titles == ["Below freezing", "Half of a half", "Bits in a byte", "Seconds of a day"], "\(posts)")
@@ -56,13 +63,19 @@ extension ProcessTests {
             try await user.output("check", "--quiet")
             try await server.terminate()
             let again = try await self.adopt(server.storePath)
-            #expect(again.status == 73 && again.errors.contains("give --store the name of a new file"), "\(again.report)")
+            #expect(
+                again.status == 73 && again.errors.contains("give --store the name of a new file"),
+                "\(again.report)"
+            )
         }
 
         @Test func theReportIsOneObjectInJSON() async throws {
             let store = "\(self.directory.path)/nest.sqlite"
             let dry = try await self.adopt(store, ["--dry-run", "--json"])
-            #expect(dry.status == 0 && dry.output.hasPrefix(#"{"dangling":[],"entities":[{"count":4,"idOffset":0,"name":"Post"}"#))
+            #expect(
+                dry.status == 0
+                    && dry.output.hasPrefix(#"{"dangling":[],"entities":[{"count":4,"idOffset":0,"name":"Post"}"#)
+            )
             #expect(dry.output.contains(#""outcome":"possible""#) && dry.output.split(separator: "\n").count == 1)
             let refused = try await self.adopt(store, ["--json"], changed: ["DELETE FROM ZUSER WHERE Z_PK = 3"])
             #expect(refused.status == 65 && refused.errors.contains("nothing was written"), "\(refused.report)")

@@ -100,7 +100,9 @@ import Testing
         var app = Library.app(draft)
         app.objects[Library.shelf(3)] = .init(entity: "Shelf", values: ["label": .string("empty")])
         let report = try AdoptedApp(app).adopt()
-        #expect(report.refused.map(\.text) == ["Shelf Shelf.books leads to fewer or more objects than the model allows"])
+        #expect(
+            report.refused.map(\.text) == ["Shelf Shelf.books leads to fewer or more objects than the model allows"]
+        )
         #expect(report.refused.first?.first == [1, 2, 3])
     }
 
@@ -127,7 +129,9 @@ import Testing
         draft.entities[1].root = ("whole", ObjectID(1))
         draft.entities[1].relationships[1].isOrdered = true
         var app = AppStore(draft)
-        for number in 1...3 { app.objects[Library.book(number)] = .init(entity: "Book", values: ["title": .string("b")]) }
+        for number in 1...3 {
+            app.objects[Library.book(number)] = .init(entity: "Book", values: ["title": .string("b")])
+        }
         let (whole, parts) = (app.relationship("whole", "Book")!, app.relationship("parts", "Book")!)
         app.link(Library.book(3), whole, Library.book(1), parts)
         let adopted = try AdoptedApp(app)

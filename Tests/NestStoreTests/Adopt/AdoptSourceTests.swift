@@ -59,7 +59,9 @@ import Testing
     @Test func columnsAndTablesThatTheModelDoesNotHaveAreListed() throws {
         let adopted = try AdoptedApp(Library.app())
         try adopted.change(
-            "ALTER TABLE ZSHELF ADD COLUMN ZOLD VARCHAR", "CREATE TABLE ZLOG (a)", "INSERT INTO ZLOG VALUES (1), (2)",
+            "ALTER TABLE ZSHELF ADD COLUMN ZOLD VARCHAR",
+            "CREATE TABLE ZLOG (a)",
+            "INSERT INTO ZLOG VALUES (1), (2)",
             "CREATE VIEW ZVIEW AS SELECT 1"
         )
         let report = try adopted.adopt()
@@ -87,7 +89,10 @@ import Testing
         let swapped = try AdoptedApp(app)
         try swapped.change("UPDATE ZTHING SET ZTITLE = ZTITLE1, ZTITLE1 = ZTITLE")
         let failure = self.failure(swapped)
-        #expect(failure?.reason == .otherModel && failure?.description.contains("ZTHING.ZTITLE") == true, "\(failure as Any)")
+        #expect(
+            failure?.reason == .otherModel && failure?.description.contains("ZTHING.ZTITLE") == true,
+            "\(failure as Any)"
+        )
     }
 
     @Test func whatIsNoStoreOfCoreDataIsRefused() throws {
@@ -151,7 +156,8 @@ import Testing
 
     /// Damage anywhere in a file ends in a report or in an error, never in a crash, and never in a broken store.
     @Test func damagedFilesNeverTrap() throws {
-        let seed = ProcessInfo.processInfo.environment["NEST_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 1...1_000_000)
+        let seed =
+            ProcessInfo.processInfo.environment["NEST_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 1...1_000_000)
         print("damaged stores: seed \(seed)")
         var random = SeededRandom(seed: seed)
         var (failed, refused, adopted) = (0, 0, 0)

@@ -9,7 +9,9 @@ enum Library {
         shelf.attributes = [.named("label", isOptional: false)]
         shelf.relationships = [.toMany("books", "Book", "shelf", isOrdered: true)]
         var book = EntityDraft(name: "Book")
-        book.attributes = [.named("title", isOptional: false), .named("isbn"), .named("cover", .data), .named("size", .integer16)]
+        book.attributes = [
+            .named("title", isOptional: false), .named("isbn"), .named("cover", .data), .named("size", .integer16),
+        ]
         book.attributes[0].minimum = .integer(1)
         book.attributes[0].defaultValue = .string("Untitled")
         book.uniquenessConstraints = [["isbn"]]
@@ -23,7 +25,9 @@ enum Library {
     static func app(_ draft: ModelDraft = Self.draft) -> AppStore {
         var app = AppStore(draft)
         app.externalData = ["Book.cover"]
-        for number in 1...2 { app.objects[Self.shelf(number)] = .init(entity: "Shelf", values: ["label": .string("s\(number)")]) }
+        for number in 1...2 {
+            app.objects[Self.shelf(number)] = .init(entity: "Shelf", values: ["label": .string("s\(number)")])
+        }
         for number in 1...6 {
             app.objects[Self.book(number)] = .init(
                 entity: "Book",

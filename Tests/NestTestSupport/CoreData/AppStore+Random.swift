@@ -56,7 +56,9 @@ extension SeededRandom {
                 number += 1 + Int64(self.oneIn(4) ? self.below(5) : 0)
                 var object = AppStore.Object(entity: self.pick(kinds))
                 for (owner, attribute) in store.attributes(object.entity) {
-                    if attribute.type == .data, self.oneIn(2) { store.externalData.insert("\(owner).\(attribute.name)") }
+                    if attribute.type == .data, self.oneIn(2) {
+                        store.externalData.insert("\(owner).\(attribute.name)")
+                    }
                     if attribute.isOptional, self.oneIn(4) { continue }
                     object.values[attribute.name] = self.storedValue(of: attribute.type)
                 }
@@ -131,7 +133,8 @@ extension SeededRandom {
             guard let b = free.popLast() else { return }
             // In a relationship that is its own inverse, both must be free.
             let isSame = there.name == back.name
-            if isSame, a == b || store.objects[a]!.links[there.name] != nil || store.objects[b]!.links[back.name] != nil {
+            if isSame, a == b || store.objects[a]!.links[there.name] != nil || store.objects[b]!.links[back.name] != nil
+            {
                 continue
             }
             store.link(a, there, b, back)

@@ -51,7 +51,9 @@ package struct CoreDataFile {
     // MARK: Tables
 
     private func writeTables() throws {
-        try self.database.run("CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)")
+        try self.database.run(
+            "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)"
+        )
         try self.database.run("INSERT INTO Z_METADATA VALUES (1, 'F00D', x'00')")
         try self.database.run("CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)")
         try self.database.run(
@@ -79,7 +81,8 @@ package struct CoreDataFile {
     private func writeObjects() throws {
         for (key, object) in self.store.objects.sorted(by: { $0.key < $1.key }) {
             var values: [(String, AttributeValue)] = [
-                ("Z_PK", .integer(key.number)), ("Z_ENT", .integer(self.numbers[object.entity]!)), ("Z_OPT", .integer(1)),
+                ("Z_PK", .integer(key.number)), ("Z_ENT", .integer(self.numbers[object.entity]!)),
+                ("Z_OPT", .integer(1)),
             ]
             for (owner, attribute) in self.store.attributes(object.entity) {
                 guard let value = object.values[attribute.name] else { continue }
@@ -117,7 +120,8 @@ package struct CoreDataFile {
             let number = self.numbers[self.store.objects[target]!.entity]!
             values.append(("Z\(self.numbers[relationship.destination]!)_\(column)", .integer(number)))
         }
-        let back = relationship.inverse.isEmpty
+        let back =
+            relationship.inverse.isEmpty
             ? nil : self.store.relationship(relationship.inverse, relationship.destination)
         if let back, back.isOrdered {
             let place = self.store.objects[target]!.links[back.name]!.firstIndex(of: key)!
@@ -186,7 +190,9 @@ package struct CoreDataFile {
         var columns = ["\(one) INTEGER", "\(other) INTEGER"]
         if there.isOrdered { columns.append("Z_FOK_\(other.dropFirst(2)) INTEGER") }
         if back.isOrdered { columns.append("Z_FOK_\(one.dropFirst(2)) INTEGER") }
-        try self.database.run("CREATE TABLE \(name) (\(columns.joined(separator: ", ")), PRIMARY KEY (\(one), \(other)))")
+        try self.database.run(
+            "CREATE TABLE \(name) (\(columns.joined(separator: ", ")), PRIMARY KEY (\(one), \(other)))"
+        )
         for source in self.store.keys(owner) {
             for (place, target) in (self.store.objects[source]!.links[there.name] ?? []).enumerated() {
                 // One direction of a symmetric relationship is enough.
@@ -203,7 +209,10 @@ package struct CoreDataFile {
 
     private func writeOneWay(_ owner: String, _ there: RelationshipDraft) throws {
         let name = "Z_\(self.numbers[owner]!)\(there.name.uppercased())"
-        let columns = ["Z_\(self.numbers[owner]!)\(owner.uppercased())", "Z_\(self.numbers[there.destination]!)\(there.name.uppercased())"]
+        let columns = [
+            "Z_\(self.numbers[owner]!)\(owner.uppercased())",
+            "Z_\(self.numbers[there.destination]!)\(there.name.uppercased())",
+        ]
         let order = there.isOrdered ? ", Z_FOK_\(columns[1].dropFirst(2)) INTEGER" : ""
         try self.database.run("CREATE TABLE \(name) (\(columns[0]) INTEGER, \(columns[1]) INTEGER\(order))")
         for source in self.store.keys(owner) {
