@@ -128,7 +128,7 @@ final class AdoptSource {
     func rows(_ sql: String) throws -> SourceRows {
         do {
             return SourceRows(try Statement(self.database, sql, self.meter, self.pendingInserts), self.path)
-        } catch let error as StoreError {
+        } catch {
             throw SourceRows.failure(error, self.path)
         }
     }

@@ -9,6 +9,7 @@ struct AdoptCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestd adopt",
         abstract: "Make a store of nest from an SQLite store that Core Data wrote, or show what that would do.",
+        usage: "nestd adopt <file> --model <path> [--store <file>] [<options>]",
         discussion: """
             Of a directory with several versions of a model, nestd finds the one that fits the store by the names of \
             its entities and columns. Objects keep their order and their relationships. The id of an object is its \

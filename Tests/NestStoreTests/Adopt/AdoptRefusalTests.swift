@@ -1,5 +1,6 @@
 import Foundation
 import NestModel
+import NestSchema
 import NestStore
 import NestTestSupport
 import Testing

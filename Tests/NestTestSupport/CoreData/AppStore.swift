@@ -7,6 +7,11 @@ package struct AppStore: Sendable {
         package var table: String
         package var number: Int64
 
+        package init(table: String, number: Int64) {
+            self.table = table
+            self.number = number
+        }
+
         package static func < (a: Key, b: Key) -> Bool { (a.table, a.number) < (b.table, b.number) }
     }
 
@@ -15,6 +20,11 @@ package struct AppStore: Sendable {
         package var values: [String: AttributeValue] = [:]
         /// The objects of each relationship, in order; of an unordered one by `Z_PK`.
         package var links: [String: [Key]] = [:]
+
+        package init(entity: String, values: [String: AttributeValue] = [:]) {
+            self.entity = entity
+            self.values = values
+        }
     }
 
     /// How a one-way to-many relationship is stored.
