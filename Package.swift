@@ -239,7 +239,7 @@ let package = Package(
                 argumentParser, "CLimits", "CSQLite", concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
-            exclude: ["CLimits", "CTrace", "Count", "Engine", "Peers", "Proxy", "Stages", "report"],
+            exclude: ["Adopt", "CLimits", "CTrace", "Count", "Engine", "Peers", "Proxy", "Stages", "report"],
             swiftSettings: settings
         ),
         // Compares nest with other servers. The protocols of these servers are a separate target, which the tests use.
