@@ -60,7 +60,10 @@ struct AdoptPlanner {
         for slot in layout.slots.indices {
             if let found = self.slot(slot, layout, table) { slots.append(found) }
         }
-        guard slots.count == layout.slots.count else { return }
+        guard slots.count == layout.slots.count else {
+            if self.plan.fits { self.plan.missing.append("\(table.name) lacks a destination of \(layout.entity.name)") }
+            return
+        }
         self.plan.objects.append(.init(layout: layout, table: table, kinds: kinds, slots: slots))
     }
 
@@ -152,12 +155,11 @@ struct AdoptPlanner {
     // MARK: Pairs
 
     private mutating func addPairs(_ layout: EntityLayout) {
-        guard let sides = PairSides(layout, self.layout),
-            let first = self.destination(sides.destination(0)), let second = self.destination(sides.destination(1))
-        else { return }
-        let search = PairSearch(self.source, sides, [first, second])
-        guard let found = search.find() else {
-            return self.plan.missing.append("the store has no table of pairs for \(sides.name)")
+        let sides = PairSides(layout, self.layout)
+        guard let first = self.destination(sides.destination(0)), let second = self.destination(sides.destination(1)),
+            let found = PairSearch(self.source, sides, [first, second]).find()
+        else {
+            return self.plan.missing.append("the store has no pairs of \(sides.name)")
         }
         for column in found.readColumns {
             self.read[found.table.name.uppercased(), default: []].insert(column.uppercased())

@@ -96,6 +96,8 @@ struct AdoptedObjects {
             values: [AttributeValue](repeating: .null, count: layout.slots.count),
             places: SparsePlaces(count: layout.placedSlots.count)
         )
+        // Slots whose values are refused, and so not missing.
+        var refusedSlots: [Int] = []
         var column: Int32 = 2
         for (slot, source) in self.plan.slots.enumerated() {
             defer { column += Self.width(source) }
@@ -104,13 +106,17 @@ struct AdoptedObjects {
             case .attribute(_, let shared, let isExternal):
                 // An entity may narrow what it inherits.
                 let attribute = kind.entity.attribute(shared.number) ?? shared
-                row.values[slot] = self.value(rows.cell(column), attribute, isExternal, kind, slot, key)
+                if let value = self.value(rows.cell(column), attribute, isExternal, kind, slot, key) {
+                    row.values[slot] = value
+                } else {
+                    refusedSlots.append(slot)
+                }
             case .reference(let reference):
                 self.refer(&row, slot, reference, rows, column, kind, key)
             }
         }
-        for slot in kind.requiredSlots where row.values[slot].isNull {
-            self.refused.add(layout.fullName(slot, kind.number), Self.requiredReason, key)
+        for slot in kind.requiredSlots where row.values[slot].isNull && !refusedSlots.contains(slot) {
+            self.refused.add(layout.fullName(slot, kind.number), StoreRules.missingValue, key)
         }
         if kind.mayBeTooLarge, row.values.reduce(0, { $0 + $1.byteCount }) > Limits.objectBytesMax {
             self.refused.add(
@@ -123,8 +129,7 @@ struct AdoptedObjects {
         try self.table.insert(id, row)
     }
 
-    static let requiredReason = "is required, but has no value"
-
+    /// Returns the value that is stored; `nil` if it is refused.
     private mutating func value(
         _ cell: SourceCell,
         _ attribute: AttributeDescription,
@@ -132,7 +137,7 @@ struct AdoptedObjects {
         _ kind: EntityLayout.Kind,
         _ slot: Int,
         _ key: Int64
-    ) -> AttributeValue {
+    ) -> AttributeValue? {
         var read = AdoptedValue.read(cell, attribute, isExternal: isExternal)
         if case .file(let name) = read { read = self.files.read(name) }
         let isSkipped: Bool
@@ -148,8 +153,12 @@ struct AdoptedObjects {
         case .file: preconditionFailure("a file has no further file")
         }
         let name = self.plan.layout.fullName(slot, kind.number)
-        if isSkipped { self.leftOut.add(name, reason, key) } else { self.refused.add(name, reason, key) }
-        return isSkipped && !attribute.isOptional ? kind.defaultValues[slot] : .null
+        guard isSkipped else {
+            self.refused.add(name, reason, key)
+            return nil
+        }
+        self.leftOut.add(name, reason, key)
+        return attribute.isOptional ? .null : kind.defaultValues[slot]
     }
 
     private mutating func refer(
@@ -161,35 +170,44 @@ struct AdoptedObjects {
         _ kind: EntityLayout.Kind,
         _ key: Int64
     ) {
-        let name = { [plan = self.plan] in plan.layout.fullName(slot, kind.number) }
-        if rows.isNull(column) {
+        guard !rows.isNull(column), self.exists(reference, rows, column, slot, kind, key) else {
             guard let root = self.plan.layout.root, root.relationship == self.plan.layout.properties[slot] else {
                 return
             }
             // An object without an owner is below the root, as in nest.
             row.values[slot] = .reference(root.object)
-            self.place(&row, slot, Self.lastPosition)
-            return
-        }
-        guard !rows.isNull(column + 1) else {
-            return self.dangling.add(name(), "leads to an object that does not exist", key)
-        }
-        guard reference.destination.entities.contains(rows.integer(column + 1)) else {
-            return self.dangling.add(name(), "leads to an object of another entity", key)
-        }
-        var next = column + 2
-        if reference.partner != nil {
-            guard !rows.isNull(next), rows.integer(next) == key else {
-                return self.dangling.add(name(), "leads to an object that does not lead back", key)
-            }
-            next += 1
+            return self.place(&row, slot, Self.lastPosition)
         }
         row.values[slot] = .reference(
             ObjectID(self.offsets[reference.destination.index] + rows.integer(column))
         )
         self.linkCounts[slot, default: 0] += 1
         guard reference.order != nil else { return }
-        self.place(&row, slot, rows.isNull(next) ? Self.lastPosition : Self.position(rows.integer(next)))
+        let order = column + (reference.partner == nil ? 2 : 3)
+        self.place(&row, slot, rows.isNull(order) ? Self.lastPosition : Self.position(rows.integer(order)))
+    }
+
+    /// Whether a reference leads to an object of the right entity that, if both sides are to-one, leads back.
+    private mutating func exists(
+        _ reference: AdoptPlan.Reference,
+        _ rows: SourceRows,
+        _ column: Int32,
+        _ slot: Int,
+        _ kind: EntityLayout.Kind,
+        _ key: Int64
+    ) -> Bool {
+        let fault: String
+        if rows.isNull(column + 1) {
+            fault = "leads to an object that does not exist"
+        } else if !reference.destination.entities.contains(rows.integer(column + 1)) {
+            fault = "leads to an object of another entity"
+        } else if reference.partner != nil, rows.isNull(column + 2) || rows.integer(column + 2) != key {
+            fault = "leads to an object that does not lead back"
+        } else {
+            return true
+        }
+        self.dangling.add(self.plan.layout.fullName(slot, kind.number), fault, key)
+        return false
     }
 
     static func position(_ order: Int64) -> Int64 {

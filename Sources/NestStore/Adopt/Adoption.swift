@@ -69,6 +69,9 @@ struct Adoption {
         let files = ExternalFiles(store: self.source.path)
         for plan in self.choice.plan.objects { try self.copy(plan, store, files) }
         for plan in self.choice.plan.pairs { next = try self.copy(plan, store, from: next) }
+        guard next <= Limits.objectIDMax else {
+            throw AdoptFailure(.damaged, "\(self.source.path) is damaged: it has a Z_PK that is no id")
+        }
         self.begin("indexes")
         try store.finishTables()
         try store.beginJournal(nextObjectID: next)
@@ -160,10 +163,10 @@ struct Adoption {
 
     /// Finds what the model's rules forbid: values that are not unique, circles, too few or too many objects.
     private mutating func check(_ store: AdoptedStore) throws {
-        let known = Set(self.refused.list.map(\.text))
         var found = AdoptFindings()
         try store.check { [layout = self.layout, offsets = self.offsets] table, rule, id in
-            guard !known.contains(rule) else { return }
+            // Found when the objects were copied.
+            guard !rule.hasSuffix(StoreRules.missingValue) else { return }
             let offset = table.isJoin ? 0 : offsets[layout.index(of: table.number)!]
             found.add(table.name, rule, id - offset)
         }

@@ -11,7 +11,7 @@ struct PairSides {
     let name: String
     let isSymmetric: Bool
 
-    init?(_ layout: EntityLayout, _ model: ModelLayout) {
+    init(_ layout: EntityLayout, _ model: ModelLayout) {
         self.layout = layout
         var found: [Int: (EntityLayout, EntityLayout.ManyToMany)] = [:]
         for table in model.entities {
@@ -19,9 +19,10 @@ struct PairSides {
                 if found[relationship.targetSlot] == nil { found[relationship.targetSlot] = (table, relationship) }
             }
         }
-        guard let toSecond = found[1] else { return nil }
+        guard let toSecond = found[1], let toFirst = toSecond.1.isSymmetric ? toSecond : found[0] else {
+            preconditionFailure("pairs have a relationship on each side")
+        }
         self.isSymmetric = toSecond.1.isSymmetric
-        guard let toFirst = self.isSymmetric ? toSecond : found[0] else { return nil }
         self.relationships = [toFirst.1.relationship, toSecond.1.relationship]
         let shown = toSecond.1.relationship.isHiddenInverse ? toFirst : toSecond
         self.name = shown.0.relationshipName(shown.1.relationship.number)

@@ -71,13 +71,19 @@ struct SourceLayout: Equatable {
             throw AdoptFailure(.damaged, "\(source.path) is not a store of Core Data: Z_PRIMARYKEY has no \(name)")
         }
         let rows = try source.rows("SELECT Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY ORDER BY Z_ENT")
+        var last: Int64 = 0
         while try rows.next() {
             let number = rows.integer(0)
             guard number > 0, number < Self.ownEntities else { continue }
             let name = rows.text(1)
-            guard self.entities.updateValue(Entity(number: number, parent: rows.integer(2)), forKey: name) == nil else {
-                throw AdoptFailure(.damaged, "\(source.path) is damaged: Z_PRIMARYKEY has the entity \(name) twice")
+            let former = self.entities.updateValue(Entity(number: number, parent: rows.integer(2)), forKey: name)
+            guard former == nil, number != last else {
+                throw AdoptFailure(
+                    .damaged,
+                    "\(source.path) is damaged: Z_PRIMARYKEY has the entity \(name) or its number twice"
+                )
             }
+            last = number
         }
     }
 }
