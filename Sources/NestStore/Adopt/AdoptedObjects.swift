@@ -16,6 +16,8 @@ struct AdoptedObjects {
     let table: EntityTable
     /// By table: what is added to `Z_PK`.
     let offsets: [Int64]
+    /// The greatest `Z_PK` of the table.
+    let keyMax: Int64
     /// The number of the table among the layouts.
     let index: Int
     let files: ExternalFiles
@@ -34,6 +36,7 @@ struct AdoptedObjects {
         _ table: EntityTable,
         index: Int,
         offsets: [Int64],
+        keyMax: Int64,
         files: ExternalFiles,
         options: AdoptOptions
     ) {
@@ -41,6 +44,7 @@ struct AdoptedObjects {
         self.table = table
         self.index = index
         self.offsets = offsets
+        self.keyMax = keyMax
         self.files = files
         self.options = options
     }
@@ -69,19 +73,28 @@ struct AdoptedObjects {
         return "SELECT \(columns.joined(separator: ", ")) FROM \(self.plan.table.sql) a ORDER BY a.Z_PK"
     }
 
-    /// Copies all objects. `progress` is called after every 100,000 of them.
+    /// Copies all objects. `progress` is called after every 100,000 of them. The numbers must be those that the ids
+    /// were made for: in a damaged file they may come twice, or in another order.
     mutating func copy(_ source: AdoptSource, progress: (Int64) -> Void) throws {
         let rows = try source.rows(self.sql)
         var count: Int64 = 0
+        var last: Int64 = 0
         while try rows.next() {
-            try self.copyRow(rows)
+            let key = rows.integer(0)
+            guard key > last, key <= self.keyMax else {
+                throw AdoptFailure(
+                    .damaged,
+                    "\(source.path) is damaged: \(self.plan.table.name) has the Z_PK \(key) after \(last)"
+                )
+            }
+            last = key
+            try self.copyRow(rows, key)
             count += 1
             if count % 100_000 == 0 { progress(count) }
         }
     }
 
-    private mutating func copyRow(_ rows: SourceRows) throws {
-        let key = rows.integer(0)
+    private mutating func copyRow(_ rows: SourceRows, _ key: Int64) throws {
         let layout = self.plan.layout
         guard let kind = self.plan.kinds[rows.integer(1)] else {
             return self.refused.add(layout.entity.name, "has an object of an unknown entity (Z_ENT)", key)

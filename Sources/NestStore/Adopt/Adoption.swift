@@ -13,8 +13,9 @@ struct Adoption {
     private var refused = AdoptFindings()
     private var dangling = AdoptFindings()
     private var leftOut = AdoptFindings()
-    /// By table: what is added to `Z_PK`, and the number of objects.
+    /// By table: what is added to `Z_PK`, and the greatest `Z_PK`.
     private var offsets: [Int64] = []
+    private var keysMax: [Int64] = []
     private var stepNumber = 0
 
     init(
@@ -104,6 +105,7 @@ struct Adoption {
     private mutating func findOffsets(from first: Int64) throws -> Int64 {
         var next = first
         self.offsets = self.layout.entities.map { _ in 0 }
+        self.keysMax = self.offsets
         for plan in self.choice.plan.objects {
             let least = try self.source.integer("SELECT min(Z_PK) FROM \(plan.table.sql)") ?? 1
             let greatest = try self.source.integer("SELECT max(Z_PK) FROM \(plan.table.sql)") ?? 0
@@ -113,7 +115,9 @@ struct Adoption {
                     "\(self.source.path) is damaged: \(plan.table.name) has the Z_PK \(least > 0 ? greatest : least)"
                 )
             }
-            self.offsets[self.layout.index(of: plan.layout.number)!] = next - 1
+            let index = self.layout.index(of: plan.layout.number)!
+            self.offsets[index] = next - 1
+            self.keysMax[index] = greatest
             next += greatest
         }
         return next
@@ -127,6 +131,7 @@ struct Adoption {
             store.tables[index],
             index: index,
             offsets: self.offsets,
+            keyMax: self.keysMax[index],
             files: files,
             options: self.options
         )
