@@ -38,8 +38,9 @@ struct AdoptPlan {
     /// The pairs of a many-to-many relationship, or of a one-way to-many relationship.
     struct Pairs {
         let layout: EntityLayout
-        /// What the report calls them, such as `Note.tags`.
+        /// What the report calls them, such as `Note.tags`, and the side of the notes.
         let name: String
+        let owner: Int
         /// The table that has them: one of pairs, or that of the objects on the second side.
         let table: SourceLayout.Table
         /// By side: the column with the `Z_PK` of an object.

@@ -169,6 +169,7 @@ struct AdoptPlanner {
             .init(
                 layout: layout,
                 name: sides.name,
+                owner: sides.owner,
                 table: found.table,
                 columns: found.columns,
                 orders: found.orders,

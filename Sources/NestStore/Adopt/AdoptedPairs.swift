@@ -52,7 +52,8 @@ struct AdoptedPairs {
 
     private mutating func copyRow(_ rows: SourceRows, _ keys: (Int64, Int64), _ orders: Int, _ id: Int64) throws -> Bool
     {
-        for (side, key) in [keys.0, keys.1].enumerated() {
+        let key = self.plan.owner == 0 ? keys.0 : keys.1
+        for side in 0..<2 {
             let column = Int32(2 + orders + side)
             guard !rows.isNull(column) else {
                 self.dangling.add(self.plan.name, "has a pair with an object that does not exist", key)

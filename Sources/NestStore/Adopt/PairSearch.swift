@@ -7,8 +7,9 @@ struct PairSides {
     let layout: EntityLayout
     /// By side: the relationship that leads to the objects of the side.
     let relationships: [RelationshipDescription]
-    /// What the report calls the pairs.
+    /// What the report calls the pairs: a relationship, and the side of the objects that have it.
     let name: String
+    let owner: Int
     let isSymmetric: Bool
 
     init(_ layout: EntityLayout, _ model: ModelLayout) {
@@ -24,7 +25,8 @@ struct PairSides {
         }
         self.isSymmetric = toSecond.1.isSymmetric
         self.relationships = [toFirst.1.relationship, toSecond.1.relationship]
-        let shown = toSecond.1.relationship.isHiddenInverse ? toFirst : toSecond
+        self.owner = toSecond.1.relationship.isHiddenInverse ? 1 : 0
+        let shown = self.owner == 1 ? toFirst : toSecond
         self.name = shown.0.relationshipName(shown.1.relationship.number)
     }
 
