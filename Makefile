@@ -12,7 +12,7 @@ LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-d
 # log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux
 
-.PHONY: beside consumer setup tools web-tools build build-release test test-web test-js test-page test-python test-python-wire test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames page-heap page-writes documentation clean
+.PHONY: beside bench-adopt consumer setup tools web-tools build build-release test test-web test-js test-page test-python test-python-wire test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames page-heap page-writes documentation clean
 
 build: setup
 	swift build $(DEBUG) $(if $(TARGET),--target $(TARGET))
@@ -164,6 +164,11 @@ bench: build-release
 # Compares the instructions of a commit, which do not depend on the machine's load, with the last count.
 bench-check: setup
 	bench/Count/check
+
+# Adopts a store of Core Data with a million objects: make bench-adopt OBJECTS=4000000
+bench-adopt: setup
+	$(RELEASE) --product nestd
+	bench/Adopt/run $(OBJECTS)
 
 # Compares nest with Redis, NATS, etcd, PostgreSQL and gRPC-swift in a quarter of an hour. A short run:
 # make bench-peers PEERS='notify --subscribers 100 --rounds 1 --seconds 0.5'

@@ -239,7 +239,7 @@ let package = Package(
                 argumentParser, "CLimits", "CSQLite", concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
-            exclude: ["CLimits", "CTrace", "Count", "Engine", "Peers", "Proxy", "Stages", "report"],
+            exclude: ["Adopt", "CLimits", "CTrace", "Count", "Engine", "Peers", "Proxy", "Stages", "report"],
             swiftSettings: settings
         ),
         // Compares nest with other servers. The protocols of these servers are a separate target, which the tests use.
@@ -274,7 +274,8 @@ let package = Package(
             path: "Examples",
             exclude: [
                 "nested-lists/README.md", "nested-lists/seed.sh", "nested-lists/outline.mjs", "number-facts/README.md",
-                "number-facts/seed.sh", "number-facts/NumberFacts.xcdatamodeld", "number-facts/facts.py",
+                "number-facts/seed.sh", "number-facts/NumberFacts.xcdatamodeld", "number-facts/NumberFacts.sqlite",
+                "number-facts/facts.py",
                 "phone-book/README.md", "phone-book/seed.sh", "phone-book/model.json", "phone-book/people.txt",
                 "phone-book/phones.py", "done/README.md", "done/seed.sh", "done/model.json", "done/index.html",
                 "done/done.js", "browser-list", "browser-outline", "clients",

@@ -2,8 +2,8 @@ import ArgumentParser
 import Glibc
 import NestModel
 
-/// Serves, or runs `nestd token`, `nestd migrate` or `nestd cluster`, which have their own options and not those of the
-/// server.
+/// Serves, or runs `nestd token`, `nestd migrate`, `nestd adopt` or `nestd cluster`, which have their own options and
+/// not those of the server.
 @main
 enum Main {
     static func main() async {
@@ -25,6 +25,7 @@ enum Main {
         switch arguments.first {
         case "token": TokenCommand.main(Array(arguments.dropFirst()))
         case "migrate": MigrateCommand.main(Array(arguments.dropFirst()))
+        case "adopt": AdoptCommand.main(Array(arguments.dropFirst()))
         case "cluster": ClusterCommand.main(Array(arguments.dropFirst()))
         default: await Nestd.main(arguments)
         }
@@ -36,7 +37,7 @@ enum Main {
             "token": TokenCommand.configuration.subcommands,
             "cluster": ClusterCommand.configuration.subcommands,
         ]
-        var names = ["token", "migrate", "cluster"]
+        var names = ["token", "migrate", "adopt", "cluster"]
         var path: [String] = []
         while let name = arguments.dropFirst(path.count).first, !name.hasPrefix("-") {
             let typed = (path + [name]).joined(separator: " ")

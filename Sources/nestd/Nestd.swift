@@ -24,6 +24,7 @@ struct Nestd: AsyncParsableCommand {
               nestd --memory --port 0                 a store for this run only
               nestd --model Shop.xcdatamodeld         objects of your own model
               nestd migrate --model Shop2.xcdatamodeld --dry-run
+              nestd adopt Shop.sqlite --model Shop.xcdatamodeld --dry-run
               nestd token create me > me.token        now clients need a token
               nestd --host 0.0.0.0 --tls-cert nest.crt --tls-key nest.key
               nestd --host 0.0.0.0 --insecure         open to every client that can connect

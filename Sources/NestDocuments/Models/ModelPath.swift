@@ -18,6 +18,21 @@ enum ModelPath {
         throw ModelFileError(.invalid, name: path, faults: [Self.refusal(names)])
     }
 
+    /// Returns the name and path of each version of a model, and whether it is the current one.
+    static func versions(of path: String) throws(ModelFileError) -> [(name: String, path: String, isCurrent: Bool)] {
+        let ending = ".xcdatamodel"
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        let names = try Self.isDirectory(path) ? Self.names(in: path).filter { $0.hasSuffix(ending) } : []
+        guard !names.isEmpty else {
+            let name = path.split(separator: "/").last.map(String.init) ?? path
+            return [(name.hasSuffix(ending) ? String(name.dropLast(ending.count)) : name, path, true)]
+        }
+        let current = try Self.versionNamed(in: path) ?? (names.count == 1 ? names[0] : nil)
+        return names.map { (String($0.dropLast(ending.count)), "\(path)/\($0)", $0 == current) }
+            .sorted { $0.name < $1.name }
+    }
+
     private static func contents(ofVersion version: String, _ path: String) throws(ModelFileError) -> String {
         let names = try Self.names(in: version)
         guard names.contains("contents") else {

@@ -9,6 +9,9 @@ struct StoreRules {
         let sql: String
     }
 
+    /// The end of the name of the rule for a required value.
+    static let missingValue = "is required, but has no value"
+
     private let layout: ModelLayout
     private var rules: [Rule] = []
 
@@ -124,7 +127,7 @@ struct StoreRules {
         let notRoot = table.root.map { " AND id <> \($0.object)" } ?? ""
         for slot in kind.requiredSlots {
             self.add(
-                "\(table.fullName(slot, kind.number)) is required, but has no value",
+                "\(table.fullName(slot, kind.number)) \(Self.missingValue)",
                 "\(rows)\(notRoot) AND \(sql.columns[slot]) IS NULL"
             )
         }

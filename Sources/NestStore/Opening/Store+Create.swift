@@ -35,19 +35,36 @@ extension Store {
         _ tables: [EntityTable],
         historyID: Identifier128
     ) throws(StoreError) {
+        try self.makeOwnTables(connection, layout, historyID: historyID)
+        for sql in Schema.statements(layout) { try connection.execute(sql) }
+        var nextObjectID: Int64 = 1
+        for table in tables { nextObjectID = max(nextObjectID, try self.insertRoot(table)) }
+        try self.beginJournal(connection, nextObjectID: nextObjectID)
+    }
+
+    /// Makes what a store has besides the tables of the model.
+    static func makeOwnTables(
+        _ connection: Connection,
+        _ layout: ModelLayout,
+        historyID: Identifier128
+    ) throws(StoreError) {
         try connection.execute("PRAGMA application_id = \(Schema.applicationID)")
         try connection.execute("PRAGMA user_version = \(Schema.version)")
-        for sql in Schema.ownTables + Schema.statements(layout) { try connection.execute(sql) }
+        for sql in Schema.ownTables { try connection.execute(sql) }
         try self.setHistoryID(connection, historyID)
         try self.writeModel(connection, layout.model)
         try self.writeEntities(connection, layout.model)
-        var nextObjectID: Int64 = 1
-        for table in tables {
-            guard let root = table.layout.root else { continue }
-            try table.insert(root.object, self.rootRow(table.layout))
-            nextObjectID = max(nextObjectID, root.object.rawValue + 1)
-        }
-        // The state before the first transaction is revision 0; its row holds the next object id.
+    }
+
+    /// Inserts the root object of a table, if it has one. Returns the first id after it, or 1.
+    static func insertRoot(_ table: EntityTable) throws(StoreError) -> Int64 {
+        guard let root = table.layout.root else { return 1 }
+        try table.insert(root.object, self.rootRow(table.layout))
+        return root.object.rawValue + 1
+    }
+
+    /// Writes the state before the first transaction: revision 0. Its row holds the next object id.
+    static func beginJournal(_ connection: Connection, nextObjectID: Int64) throws(StoreError) {
         let statement = try connection.statement(
             """
             INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)

@@ -635,3 +635,20 @@ scripted('a list that a listener of another closes gets no more changes', async 
   await page.rest();
   assert.deepEqual([one.titles(), two.changes], ['b', [['ended', 'a']]]);
 });
+
+scripted('a row that was taken back does not return between OWN and the rows of the undo', async (page) => {
+  const { titles, changes } = await page.open(VIEW, [[2, 'a']]);
+  const write = page.insert('b');
+  const { id } = await page.next('transaction');
+  page.local.undo();
+  await null;
+  page.reply('own', { revisions: [3], requests: [id] });
+  page.inserts(VIEW, 2, 3, 100, 'b');
+  page.receipt(id, 3);
+  await write.done;
+  const taken = await page.next('undo');
+  // OWN comes in a message of its own.
+  page.reply('own', { revisions: [4], requests: [taken.id] });
+  await page.rest();
+  assert.equal(titles(), 'a', JSON.stringify(changes));
+});
