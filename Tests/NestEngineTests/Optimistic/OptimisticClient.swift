@@ -32,6 +32,8 @@ final class OptimisticClient {
     private var own: Set<Revision> = []
     /// Whether something besides confirmations has happened since the last publish: flicker is then no fault.
     private var isDisturbed = true
+    /// The newest write that was confirmed.
+    private var lastConfirmed: PendingWrites.ID?
     private(set) var counts: [String: Int] = [:]
     let now: Int64
     var mutant: OptimisticMutant?
@@ -100,6 +102,7 @@ final class OptimisticClient {
                     self.publish(what)
                 } else {
                     self.views.pending.named(UInt64(write.requestID), write.revision)
+                    if let id = self.requests[write.requestID] { self.noteOrder(id) }
                     if let id = self.requests[write.requestID] { self.trace?.event("own", id, write.revision) }
                 }
             }
@@ -114,10 +117,20 @@ final class OptimisticClient {
         }
     }
 
+    /// A write that could not be carried out, and was sent again, may come after later ones.
+    private func noteOrder(_ id: PendingWrites.ID) {
+        let isEarly = self.views.pending.writes.contains { write in
+            if case .committed = write.state { false } else { write.id < id }
+        }
+        if isEarly || self.lastConfirmed.map({ id < $0 }) ?? false { self.isDisturbed = true }
+        self.lastConfirmed = max(self.lastConfirmed ?? id, id)
+    }
+
     private func answered(_ request: UInt32, _ reply: EngineReply) {
         guard let id = self.requests.removeValue(forKey: request) else { return }
         switch reply {
         case .receipt(let receipt):
+            self.noteOrder(id)
             if receipt.isReplayed { self.counts["replayed", default: 0] += 1 }
             if receipt.isChanged { self.own.insert(receipt.revision) }
             self.views.pending.answered(id, revision: receipt.revision, isChanged: receipt.isChanged)
@@ -209,7 +222,8 @@ final class OptimisticClient {
         self.counts["confirmations", default: 0] += 1
         if request.outline != nil { self.counts["confirmed outlines", default: 0] += 1 }
         let isWhole =
-            request.window == nil || (request.outline != nil && Self.isWhole(old.state) && Self.isWhole(server))
+            request.window == nil
+            || (request.outline != nil && request.beginsAtFirst && Self.isWhole(old.state) && Self.isWhole(server))
         if old.state.sections.map(\.rows) != view.state.sections.map(\.rows), isWhole {
             Issue.record(
                 "\(what): a confirmation shows \(Self.brief(view)) instead of \(Self.brief(old)) of \(request); pending \(self.views.pending.writes.map { ($0.state, $0.transaction.mutations.map(\.brief)) })"

@@ -144,7 +144,7 @@ final class OverlaySimulation {
     private static func hasAll(_ view: OverlayView, _ transactions: [[Mutation]]) -> Bool {
         guard let window = view.state.window else { return true }
         let rows = Set(view.state.sections.flatMap { $0.rows.map(\.id) })
-        guard view.request.outline != nil, window.start.row == 0, rows.count == window.total else { return false }
+        guard view.request.outline != nil, view.request.beginsAtFirst, rows.count == window.total else { return false }
         return transactions.joined().allSatisfy { mutation in
             if case .insertAs(let id, _, _, _) = mutation { rows.contains(id) } else { true }
         }
@@ -270,6 +270,11 @@ final class OverlaySimulation {
     }
 }
 
+extension ObjectFetchRequest {
+    /// Whether the window is to have the first row, if there is one. An empty window may begin behind the end.
+    var beginsAtFirst: Bool { if case .range(let offset, _)? = self.window { offset == 0 } else { true } }
+}
+
 /// Compares the rows of one prediction with all rows that the server finds.
 struct PredictionCheck {
     private let base: OverlayView
@@ -301,7 +306,7 @@ struct PredictionCheck {
 
     private var isWhole: Bool {
         guard let window = self.base.state.window else { return true }
-        return window.start.row == 0 && self.base.state.total == window.total
+        return window.start.row == 0 && self.base.state.total == window.total && self.base.request.beginsAtFirst
     }
 
     var faults: [String] {
