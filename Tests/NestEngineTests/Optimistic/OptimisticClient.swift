@@ -223,7 +223,8 @@ final class OptimisticClient {
         if request.outline != nil { self.counts["confirmed outlines", default: 0] += 1 }
         let isWhole =
             request.window == nil
-            || (request.outline != nil && request.beginsAtFirst && Self.isWhole(old.state) && Self.isWhole(server))
+            || (request.outline != nil && request.hasRoom(for: old.state.total) && Self.isWhole(old.state)
+                && Self.isWhole(server))
         if old.state.sections.map(\.rows) != view.state.sections.map(\.rows), isWhole {
             Issue.record(
                 "\(what): a confirmation shows \(Self.brief(view)) instead of \(Self.brief(old)) of \(request); pending \(self.views.pending.writes.map { ($0.state, $0.transaction.mutations.map(\.brief)) })"

@@ -275,6 +275,13 @@ extension ObjectFetchRequest {
     var beginsAtFirst: Bool { if case .range(let offset, _)? = self.window { offset == 0 } else { true } }
 }
 
+extension ObjectFetchRequest {
+    /// Whether the window begins at the first row and may have so many. What changes beyond it arrives later.
+    func hasRoom(for rows: Int) -> Bool {
+        if case .range(let offset, let limit)? = self.window { offset == 0 && rows <= limit } else { false }
+    }
+}
+
 /// Compares the rows of one prediction with all rows that the server finds.
 struct PredictionCheck {
     private let base: OverlayView
