@@ -18,8 +18,8 @@ import NestOverlay
 /// objects have their ids from the beginning. What the client cannot know, because it does not hold all objects, it
 /// leaves as the server has it (`OptimisticState.undecided`). Pending writes cost the server nothing.
 ///
-/// Limits: pending writes are lost with the process. They are not part of a group of `NestClient`: `group` of this class
-/// makes one write of several.
+/// Limits: pending writes are lost with the process. They are not part of a group of `NestClient`: `group` of this
+/// class makes one write of several.
 public final class OptimisticClient: Sendable {
     public let client: NestClient
     private let core: OptimisticCore
@@ -70,8 +70,8 @@ public final class OptimisticClient: Sendable {
     ///         for context in contexts { try group.save(context) }
     ///     }
     ///
-    /// It has the limits of a transaction: `limitExceeded` refuses it whole. Do not wait inside for a write that was made
-    /// outside: that one waits for the end of the group.
+    /// It has the limits of a transaction: `limitExceeded` refuses it whole. Do not wait inside for a write that was
+    /// made outside: that one waits for the end of the group.
     @discardableResult
     public func group(
         _ name: String? = nil,

@@ -17,8 +17,8 @@ public final class OptimisticGroup: Sendable {
     }
 
     /// Adds a transaction, and shows it at once: see `OptimisticClient.write`. Its name, key and coalescing do not
-    /// count. Throws `invalid` after the end of the group, and the reason if it cannot be sent: the client is closed, the
-    /// store has another history or another model, or too many writes are pending.
+    /// count. Throws `invalid` after the end of the group, and the reason if it cannot be sent: the client is closed,
+    /// the store has another history or another model, or too many writes are pending.
     public func write(_ transaction: WriteTransaction) throws(NestError) {
         guard self.pending.append(transaction) else {
             throw self.pending.failure ?? NestError(.invalid, "the group has ended")
