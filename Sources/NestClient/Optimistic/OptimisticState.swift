@@ -9,7 +9,8 @@ public struct OptimisticState: Sendable {
     public let pending: Set<ObjectID>
     /// The number of objects and conditions of which the client cannot know what the pending writes make of them. Rows
     /// among these are shown as the server has them; objects that would only come are not shown before the server's
-    /// answer. 0: the rows are what the server will answer, if no other session writes.
+    /// answer. 0: the rows are what the server will answer, if no other session writes. A write that the server must
+    /// refuse, by what was known when it was made, is not shown until its answer, even if others make it valid.
     public let undecided: Int
     /// Whether the server's state follows the server now. `false`: the connection is lost, or a snapshot is awaited.
     public let isCurrent: Bool

@@ -34,6 +34,8 @@ final class OptimisticClient {
     private var isDisturbed = true
     /// The newest write that was confirmed.
     private var lastConfirmed: PendingWrites.ID?
+    /// Whether a write was hidden because the server should have refused it. Others may have made it valid.
+    private var hadHopeless = false
     private(set) var counts: [String: Int] = [:]
     let now: Int64
     var mutant: OptimisticMutant?
@@ -199,6 +201,7 @@ final class OptimisticClient {
         }
         self.trace?.shown(self.shown)
         self.isDisturbed = false
+        self.hadHopeless = self.views.pending.writes.contains(where: \.isHopeless)
         self.counts["publishes", default: 0] += 1
     }
 
@@ -218,7 +221,7 @@ final class OptimisticClient {
         let isConfirmation =
             server.revision > old.state.revision && server.revision.rawValue - old.state.revision.rawValue < 1_000
             && (from..<server.revision.rawValue + 1).allSatisfy { self.own.contains(Revision($0)) }
-        guard isConfirmation, !self.isDisturbed, old.isDecided else { return }
+        guard isConfirmation, !self.isDisturbed, old.isDecided, !self.hadHopeless else { return }
         self.counts["confirmations", default: 0] += 1
         if request.outline != nil { self.counts["confirmed outlines", default: 0] += 1 }
         let isWhole =
