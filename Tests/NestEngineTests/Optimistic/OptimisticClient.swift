@@ -167,7 +167,7 @@ final class OptimisticClient {
 
     /// Shows what there is to show, and checks the laws.
     func publish(_ what: String) {
-        for (request, subscription) in self.client.subscriptions {
+        for (request, subscription) in self.client.subscriptions.sorted(by: { $0.value.number < $1.value.number }) {
             guard let state = subscription.state else {
                 if let id = self.numbers[request] { self.views.stopped(id) }
                 continue
@@ -182,7 +182,8 @@ final class OptimisticClient {
             if self.bases[id] != state { self.trace?.state(id, request, state) }
             self.bases[id] = state
         }
-        for (request, id) in self.numbers where self.client.subscriptions[request] == nil {
+        for (request, id) in self.numbers.sorted(by: { $0.value < $1.value })
+        where self.client.subscriptions[request] == nil {
             self.views.removed(id)
             self.trace?.removed(id)
             self.shown[id] = nil
