@@ -90,7 +90,14 @@ export class Clerk {
     await this.page.until(() => !document.querySelector('dialog[open]'));
   }
 
-  #takeBack(key, modifiers) { return this.page.press(key, modifiers); }
+  /** What is taken back is settled, and so is that before something else is written. */
+  async #takeBack(key, modifiers) {
+    const isSettled = () => document.querySelector('.result-more').textContent === ''
+      && !document.querySelector('.runway [data-pending]');
+    await this.page.until(isSettled);
+    await this.page.press(key, modifiers);
+    await this.page.until(isSettled);
+  }
 
   undo() { return this.#takeBack('z', CONTROL); }
   redo() { return this.#takeBack('Z', CONTROL | SHIFT); }
