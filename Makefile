@@ -12,7 +12,7 @@ LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-d
 # log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux
 
-.PHONY: beside bench-adopt consumer setup tools web-tools build build-release test test-web test-js test-page test-python test-python-wire test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames page-heap page-writes documentation clean
+.PHONY: beside bench-adopt consumer setup tools web-tools build build-release test test-web test-js test-page test-python test-python-wire test-unit test-one test-commands test-apart build-tests simulate chaos soak cluster cluster-kills fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run install picture page-pictures page-frames page-heap page-latency page-writes documentation clean
 
 build: setup
 	swift build $(DEBUG) $(if $(TARGET),--target $(TARGET))
@@ -269,6 +269,10 @@ page-frames: build-release web-tools
 # What the page keeps in memory while one scrolls and types and others write: make page-heap MINUTES=2
 page-heap: build-release web-tools
 	NEST_BUILD=.build/release Page/bench/heap.js $(or $(ROWS),100000) $(or $(MINUTES),10)
+
+# Two people who are 300 ms away, in a table and in an outline, by seed: make page-latency NEST_SEED=7
+page-latency: build-tests web-tools
+	node --test Page/test/browser/latency.js
 
 # How long a write of the explorer takes until its table shows it: make page-writes ROWS=200
 page-writes: build-release web-tools

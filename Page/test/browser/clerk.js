@@ -85,6 +85,13 @@ export class Clerk {
   async remove() {
     if (!await this.#to([this.page.name], 1)) return;
     await this.page.press('Enter');
+    // The object may be gone: what inserted it was taken back meanwhile.
+    const isThere = await this.page.until(() => {
+      const object = document.querySelector('.object');
+      if (object.textContent.includes('There is no such object')) return 'no';
+      return [...object.querySelectorAll('button')].some((each) => each.textContent === 'Delete…') && 'yes';
+    });
+    if (isThere === 'no') return;
     await clickButton(this.page, 'Delete…');
     await clickButton(this.page, 'Delete');
     await this.page.until(() => !document.querySelector('dialog[open]'));
