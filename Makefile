@@ -272,7 +272,7 @@ page-heap: build-release web-tools
 
 # Two people who are 300 ms away, in a table and in an outline, by seed: make page-latency NEST_SEED=7
 page-latency: build-tests web-tools
-	node --test Page/test/browser/latency.js
+	node --test Page/test/browser/latency.test.js
 
 # How long a write of the explorer takes until its table shows it: make page-writes ROWS=200
 page-writes: build-release web-tools
