@@ -122,7 +122,9 @@ struct LaidOutline {
     /// Whether a row is unfolded; `nil` if that is not known.
     private func isExpanded(_ id: ObjectID, _ node: ShownOutline.Node?) -> Bool? {
         guard case .attribute(let property) = self.outline.expansion else {
-            return node?.isExpanded ?? ((self.outline.expansion == .all) != self.exceptions.contains(id))
+            // A row without children has nothing to hide: the state that it is to have shows at once.
+            if let node, node.childCount > 0 { return node.isExpanded }
+            return (self.outline.expansion == .all) != self.exceptions.contains(id)
         }
         guard let node else {
             if let state = self.known.shown.views[self.view].expanded[id] { return state }

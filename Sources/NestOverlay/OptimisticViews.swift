@@ -36,6 +36,9 @@ package struct OptimisticViews: Sendable {
         self.views[id]?.isFollowing = true
     }
 
+    /// The user has folded or unfolded objects of an outline, and the server's rows are as before.
+    package mutating func folded(_ id: ID, _ view: OverlayView) { self.views[id]?.view = view }
+
     /// A view is paused, or waits for a snapshot. Writes do not wait for it.
     package mutating func stopped(_ id: ID) { self.views[id]?.isFollowing = false }
 

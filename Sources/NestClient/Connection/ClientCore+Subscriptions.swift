@@ -22,13 +22,20 @@ extension ClientCore {
         self.machine.currentRequest(of: subscriber)
     }
 
+    func askedFolds(_ subscriber: SubscriberID) -> OutlineFolds? { self.machine.askedFolds(of: subscriber) }
+
     func laterStates(_ subscriber: SubscriberID) -> [ExpandedState] { self.machine.laterStates(of: subscriber) }
 
     func setExpanded(_ subscriber: SubscriberID, _ states: [ExpandedState]) async throws(NestError) {
+        defer { self.foldsChanged() }
         _ = try await self.request(timeout: self.configuration.requestTimeout) { machine, token in
-            machine.setExpanded(subscriber, states, token)
+            self.foldsChanged()
+            return machine.setExpanded(subscriber, states, token)
         }
     }
+
+    /// What is shown with pending writes depends on fold states that were asked for, before and after the answer.
+    private func foldsChanged() { self.optimistic?.assumeIsolated { $0.foldsChanged() } }
 
     func pause(_ subscriber: SubscriberID) { self.perform(self.machine.pause(subscriber)) }
 

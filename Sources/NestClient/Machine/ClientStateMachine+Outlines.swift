@@ -129,6 +129,15 @@ extension ClientStateMachine {
         self.subscriptionOfSubscriber[subscriber].flatMap { self.subscriptions[$0]?.folds?.laterStates } ?? []
     }
 
+    /// Returns the fold states of a subscriber's outline, also those that the server has not confirmed.
+    package func askedFolds(of subscriber: SubscriberID) -> OutlineFolds? {
+        guard let id = self.subscriptionOfSubscriber[subscriber], let subscription = self.subscriptions[id],
+            var folds = subscription.folds
+        else { return nil }
+        for call in (subscription.foldsUnderWay ?? []) + subscription.waitingFolds { folds.set(call.states) }
+        return folds
+    }
+
     // MARK: Answers
 
     /// Handles the answer to SET_EXPANDED; `nil`: DONE.

@@ -25,6 +25,9 @@ actor OptimisticCore {
         var isCurrent = false
         var hasState = false
         var wasCurrent = false
+        /// The fold states with which the rows of an outline are laid out, also those that the server has not
+        /// confirmed.
+        var folds: OutlineFolds?
     }
 
     nonisolated let eventLoop: any EventLoop
@@ -145,6 +148,9 @@ actor OptimisticCore {
         await core.subscribe(subscriber, queue, to: wide, cached: cached)
         return (id, ResultsSubscription(queue: queue, core: core, subscriber: subscriber))
     }
+
+    /// Fold states of an outline were asked for, or the server has answered them.
+    func foldsChanged() { self.publishSoon() }
 
     func unfollow(_ id: OptimisticViews.ID) {
         guard let followed = self.followed.removeValue(forKey: id) else { return }
@@ -425,8 +431,13 @@ actor OptimisticCore {
                 self.followed[id]?.hasState = true
             }
             self.followed[id]?.isCurrent = queue.isCurrent
-            if !changes.isEmpty, self.followed[id]?.hasState == true {
-                self.views.took(id, self.view(id, queue))
+            let hasNewFolds = self.takeFolds(id)
+            if self.followed[id]?.hasState == true {
+                if !changes.isEmpty {
+                    self.views.took(id, self.view(id, queue))
+                } else if hasNewFolds {
+                    self.views.folded(id, self.view(id, queue))
+                }
             }
             switch changes.last {
             case .reset, .paused: self.views.stopped(id)
@@ -440,15 +451,26 @@ actor OptimisticCore {
         }
     }
 
-    /// Returns the state of a list; of an outline with the fold states that the server has confirmed.
+    /// Takes the fold states of an outline. Returns whether they are others than before.
+    private func takeFolds(_ id: OptimisticViews.ID) -> Bool {
+        guard let followed = self.followed[id], followed.queue.request.outline != nil else { return false }
+        let folds = self.core.assumeIsolated { $0.askedFolds(followed.subscriber) }
+        guard let folds, folds != followed.folds else { return false }
+        self.followed[id]?.folds = folds
+        return true
+    }
+
+    /// Returns the state of a list; of an outline with its fold states.
     private func view(_ id: OptimisticViews.ID, _ queue: ResultsQueue) -> OverlayView {
-        guard queue.request.outline != nil, let subscriber = self.followed[id]?.subscriber else {
+        guard queue.request.outline != nil, let folds = self.followed[id]?.folds else {
             return OverlayView(request: queue.request, state: queue.state)
         }
         var request = queue.request
-        let (current, states) = self.core.assumeIsolated { ($0.currentRequest(subscriber), $0.laterStates(subscriber)) }
-        request.outline = current?.outline ?? request.outline
-        let expanded = Dictionary(states.map { ($0.object, $0.isExpanded) }, uniquingKeysWith: { _, last in last })
+        request.outline = folds.outline
+        let expanded = Dictionary(
+            folds.laterStates.map { ($0.object, $0.isExpanded) },
+            uniquingKeysWith: { _, last in last }
+        )
         return OverlayView(request: request, state: queue.state, expanded: expanded)
     }
 

@@ -15,7 +15,8 @@ public struct OptimisticOutline: Sendable {
         self.results = results
     }
 
-    /// Folds or unfolds an object: see `OutlineResults.setExpanded`.
+    /// Folds or unfolds an object: see `OutlineResults.setExpanded`. Rows that pending writes put below an object
+    /// without children follow the state that it is to have, before the server has confirmed it.
     public func setExpanded(_ object: ObjectID, _ isExpanded: Bool) async throws(NestError) {
         try await self.results.setExpanded(object, isExpanded)
     }

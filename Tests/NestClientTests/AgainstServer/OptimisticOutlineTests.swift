@@ -114,6 +114,30 @@ extension SocketTests {
             }
         }
 
+        @Test func aRowWithoutChildrenHasTheFoldStateThatItIsToHave() async throws {
+            try await self.withWorld { world in
+                let (a, b) = (try await world.id(of: "a"), try await world.id(of: "b"))
+                try await world.holdBack()
+                _ = try world.insert("x", under: a)
+                try await world.shows(["a", " x", "b", "c"])
+                async let folded: Void = world.outline.setExpanded(a, false)
+                try await world.shows(["+a", "b", "c"])
+                async let unfolded: Void = world.outline.setExpanded([ExpandedState(a, isExpanded: true)])
+                try await world.shows(["a", " x", "b", "c"])
+                async let both: Void = world.outline.setExpanded(
+                    [ExpandedState(a, isExpanded: false), ExpandedState(b, isExpanded: false)]
+                )
+                _ = try world.insert("y", under: b)
+                try await world.shows(["+a", "+b", "c"])
+                await world.letThrough()
+                _ = try await (folded, unfolded, both)
+                try await waitUntil("nothing to be pending") { await world.optimistic.pending.isEmpty }
+                try await world.shows(["+a", "+b", "c"])
+                try await world.outline.expand(.all)
+                try await world.shows(["a", " x", "b", " y", "c"])
+            }
+        }
+
         @Test func aGroupIsShownStepByStepAndWrittenAtOnce() async throws {
             try await self.withWorld { world in
                 let write = try await world.optimistic.group("Pack") { group in

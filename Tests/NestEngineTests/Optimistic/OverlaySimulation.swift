@@ -81,9 +81,11 @@ final class OverlaySimulation {
     // MARK: One prediction
 
     private struct Watched {
-        let asked: ObjectFetchRequest
+        var asked: ObjectFetchRequest
         let request: ObjectFetchRequest
-        let view: OverlayView
+        var view: OverlayView
+        /// The request before fold states were asked for that the server has not confirmed: it gives the view's rows.
+        let confirmed: ObjectFetchRequest
     }
 
     private func predict() throws {
@@ -109,7 +111,9 @@ final class OverlaySimulation {
         self.onLaid?(OverlayCase(model: self.model, views: views, transactions: accepted, now: self.now, laid: laid))
         let after = self.scene.naive
         for (each, view) in zip(watched, laid.views) {
-            let expected = self.rows(each.asked, each.request, after)
+            // Without transactions an overlay shows the server's rows.
+            let asked = accepted.isEmpty ? each.confirmed : each.asked
+            let expected = self.rows(asked, each.request, after)
             let check = PredictionCheck(base: each.view, laid: view, expected: expected)
             let faults = check.faults
             if let fault = faults.first {
@@ -125,7 +129,7 @@ final class OverlaySimulation {
     /// Laying transactions over a state that has them changes nothing.
     private func expectIdempotence(_ watched: [Watched], _ transactions: [[Mutation]]) {
         let views = watched.map { each in
-            OverlayView(request: each.request, state: self.state(each.asked, each.request))
+            OverlayView(request: each.view.request, state: self.state(each.asked, each.request))
         }
         let laid = self.laid(over: views, transactions)
         for (view, result) in zip(views, laid.views)
@@ -192,15 +196,30 @@ final class OverlaySimulation {
             }
             let request = asked.canonical(in: self.model).widened(in: self.model)
             asked.projection = request.projection
-            watched.append(
-                Watched(
-                    asked: asked,
-                    request: request,
-                    view: OverlayView(request: request, state: self.state(asked, request))
-                )
-            )
+            let view = OverlayView(request: request, state: self.state(asked, request))
+            var each = Watched(asked: asked, request: request, view: view, confirmed: asked)
+            if isOutline, self.random.oneIn(2) { self.askForFolds(&each) }
+            watched.append(each)
         }
         return watched
+    }
+
+    /// Folds and unfolds rows without children. The server's rows do not have that yet.
+    private func askForFolds(_ each: inout Watched) {
+        guard var outline = each.asked.outline, outline.expansion == .all || outline.expansion == .none,
+            let slot = each.request.projection.firstIndex(of: .outlineChildren)
+        else { return }
+        for row in each.view.state.sections.flatMap(\.rows) where self.random.oneIn(2) {
+            guard row.values[slot] == .integer(0) || row.values[slot] == .integer(-1) else { continue }
+            outline.exceptions =
+                outline.exceptions.contains(row.id)
+                ? outline.exceptions.filter { $0 != row.id } : (outline.exceptions + [row.id]).sorted()
+            self.counts["asked folds", default: 0] += 1
+        }
+        each.asked.outline = outline
+        var request = each.request
+        request.outline = outline
+        each.view = OverlayView(request: request, state: each.view.state)
     }
 
     /// Returns all rows of a request, found naively.
