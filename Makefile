@@ -108,10 +108,10 @@ chaos: setup
 soak: setup
 	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_NODES=1 NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),10) * 60 )) NEST_SOAK=1 swift test $(DEBUG) --no-parallel \
 	    --filter 'everyPromiseIsKept|memoryAndDescriptorsDoNotGrow'
+
 # Kills nodes of a cluster under load, again and again; needs PostgreSQL: make cluster-kills KILLS=100
 cluster-kills: setup
 	NEST_CLUSTER_KILLS=$(or $(KILLS),20) swift test $(DEBUG) --no-parallel --filter 'ClusterKills|ClusterOptimisticTests'
-
 
 # libFuzzer with AddressSanitizer; findings go to .build/fuzz/findings: make fuzz TARGET=bodies SECONDS=300
 # Without TARGET, fuzzes all targets in turn. Merge inputs that are worth keeping into Tests/Fixtures/Corpus.
