@@ -2,8 +2,7 @@ import ArgumentParser
 import Glibc
 import NestModel
 
-/// Serves, or runs `nestd token`, `nestd migrate`, `nestd adopt` or `nestd cluster`, which have their own options and
-/// not those of the server.
+/// Serves, or runs a command that has options of its own.
 @main
 enum Main {
     static func main() async {
@@ -19,38 +18,39 @@ enum Main {
         // not get one.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         var arguments = Array(CommandLine.arguments.dropFirst())
-        // `nestd help` and `nestd help token create`, as for nestc.
-        if arguments.first == "help" { arguments = Array(arguments.dropFirst()) + ["--help"] }
+        // `nestd help token create` and `nestd token help create`.
+        let groups = NestdCommands.configuration.subcommands.filter { !$0.configuration.subcommands.isEmpty }
+        let isOfGroup = groups.contains { $0._commandName == arguments.first }
+        if let help = arguments.prefix(isOfGroup ? 2 : 1).firstIndex(of: "help") {
+            arguments.remove(at: help)
+            arguments.append("--help")
+        }
         self.checkCommand(arguments)
-        switch arguments.first {
-        case "token": TokenCommand.main(Array(arguments.dropFirst()))
-        case "migrate": MigrateCommand.main(Array(arguments.dropFirst()))
-        case "adopt": AdoptCommand.main(Array(arguments.dropFirst()))
-        case "cluster": ClusterCommand.main(Array(arguments.dropFirst()))
-        default: await Nestd.main(arguments)
+        let describes = ["-h", "--help", "--experimental-dump-help", "--generate-completion-script"]
+        if let first = arguments.first, !first.hasPrefix("-") {
+            NestdCommands.main(arguments)
+        } else if arguments.contains(where: describes.contains) {
+            NestdWhole.main(arguments)
+        } else {
+            await Nestd.main(arguments)
         }
     }
 
-    /// Ends nestd if the arguments name a command that does not exist; the parser would not suggest the nearest one.
+    /// Ends nestd if its arguments name a command that does not exist; the parser would not suggest the nearest one.
     private static func checkCommand(_ arguments: [String]) {
-        let groups: [String: [any ParsableCommand.Type]] = [
-            "token": TokenCommand.configuration.subcommands,
-            "cluster": ClusterCommand.configuration.subcommands,
-        ]
-        var names = ["token", "migrate", "adopt", "cluster"]
+        var commands = NestdCommands.configuration.subcommands
         var path: [String] = []
-        while let name = arguments.dropFirst(path.count).first, !name.hasPrefix("-") {
-            let typed = (path + [name]).joined(separator: " ")
-            guard names.contains(name) || name == "help" else {
-                let near = NearestName.find(name, among: names)
+        while let name = arguments.dropFirst(path.count).first, !name.hasPrefix("-"), !commands.isEmpty {
+            guard let command = commands.first(where: { $0._commandName == name }) else {
+                let near = NearestName.find(name, among: commands.map { $0._commandName })
                     .map { "Did you mean '\((path + [$0]).joined(separator: " "))'?" }
+                let typed = (path + [name]).joined(separator: " ")
                 let page = (["nestd"] + path + ["--help"]).joined(separator: " ")
                 Nestd.printMessage("there is no command '\(typed)'. \(near ?? "See '\(page)'.")")
                 exit(64)
             }
-            guard path.isEmpty, let commands = groups[name] else { return }
-            names = commands.map { $0._commandName }
             path.append(name)
+            commands = command.configuration.subcommands
         }
     }
 

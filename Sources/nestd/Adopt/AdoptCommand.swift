@@ -7,7 +7,7 @@ import NestStore
 /// `nestd adopt`: makes a store of nest from a store of Core Data.
 struct AdoptCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "nestd adopt",
+        commandName: "adopt",
         abstract: "Make a store of nest from an SQLite store that Core Data wrote, or show what that would do.",
         usage: "nestd adopt <file> --model <path> [--store <file>] [<options>]",
         discussion: """

@@ -7,7 +7,7 @@ import NestStore
 /// `nestd cluster …`: begins, migrates and leaves a cluster.
 struct ClusterCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "nestd cluster",
+        commandName: "cluster",
         abstract: "Serve one store from several machines: begin, migrate and leave a cluster.",
         discussion: """
             The nodes of a cluster share a log in PostgreSQL (14 or newer). One node leads and takes the writes; the \

@@ -6,7 +6,7 @@ import NestStore
 /// `nestd migrate`: gives a store whose nestd is stopped another model.
 struct MigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "nestd migrate",
+        commandName: "migrate",
         abstract: "Give a store whose nestd is stopped another model, or show what that would do.",
         discussion: """
             nestd itself migrates a store when it starts with a changed model, unless something in the store would be \

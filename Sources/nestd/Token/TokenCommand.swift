@@ -8,7 +8,7 @@ import NestProtocol
 /// `nestd token …`: tokens of a store whose nestd is stopped.
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "nestd token",
+        commandName: "token",
         abstract: "Create, list and revoke tokens of a store whose nestd is stopped.",
         discussion: """
             Examples:

@@ -45,8 +45,30 @@ extension ProcessTests {
             let token = try await run("token", "crate")
             #expect(token.status == 64)
             #expect(token.errors == "nestd: there is no command 'token crate'. Did you mean 'token create'?\n")
-            let help = try await run("help", "token", "create")
-            #expect(help.status == 0 && help.output.contains("nestd token create"), "\(help.report)")
+            for line in [["help", "token", "create"], ["token", "help", "create"], ["token", "create", "--help"]] {
+                let help = try await CommandLineUser.Result(ChildProcess(Program.nestd, line))
+                #expect(help.status == 0 && help.output.contains("USAGE: nestd token create"), "\(help.report)")
+            }
+            // The options of a command are its own, not those of the server.
+            let store = self.directory.path + "/none.sqlite"
+            let missing = try await run("token", "list", "--store", store)
+            #expect(missing.status == 66 && missing.errors.contains(store), "\(missing.report)")
+            let before = try await run("--store", store, "token", "list")
+            #expect(before.status == 64, "\(before.report)")
+        }
+
+        /// Manual pages and completions are made from these.
+        @Test func nestdDescribesAllItsCommands() async throws {
+            let help = try await CommandLineUser.Result(ChildProcess(Program.nestd, ["help"]))
+            let page = try await CommandLineUser.Result(ChildProcess(Program.nestd, ["--experimental-dump-help"]))
+            for name in ["token", "migrate", "adopt", "cluster"] {
+                #expect(help.output.contains("\n  \(name) "), "\(help.report)")
+                #expect(page.output.contains("\"commandName\" : \"\(name)\""), "\(name)")
+            }
+            let script = try await CommandLineUser.Result(
+                ChildProcess(Program.nestd, ["--generate-completion-script", "bash"])
+            )
+            #expect(script.status == 0 && script.output.contains("_nestd_cluster_init"), "\(script.report)")
         }
 
         @Test func helpGroupsCommandsAndListsTopics() async throws {
