@@ -165,7 +165,10 @@ export class LaidOutline {
   #isExpanded(id, node) {
     const { expansion: { attribute }, known } = this;
     const isException = () => this.exceptions.has(id);
-    if (attribute === undefined) return node?.isExpanded ?? (this.expansion === 'all') !== isException();
+    // A row without children has nothing to hide: the state that it is to have shows at once.
+    if (attribute === undefined) {
+      return node && node.childCount > 0 ? node.isExpanded : (this.expansion === 'all') !== isException();
+    }
     if (!node) {
       const state = this.states.get(id);
       if (state !== undefined) return state;
