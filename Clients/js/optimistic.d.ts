@@ -43,9 +43,10 @@ export interface Write {
    * Sends it again after it was refused or parked, as another write. With a function its steps are made anew, and its
    * inserts without an `id` get the reserved ids of this one in their order, or new ones if the store has another
    * history now. Without, the steps are the same, and INVALID if they have ids of another history; a parked write keeps
-   * its key, so that it happens at most once.
+   * its key, so that it happens at most once. It comes after the writes made meanwhile; `inPlace`: before those that were
+   * made after this one and are not sent, for one that is corrected before the program goes on.
    */
-  again(body?: (tx: LocalTransaction) => void): Write;
+  again(body?: (tx: LocalTransaction) => void, given?: { inPlace?: boolean }): Write;
 }
 
 /** The transactions of a group. */
@@ -122,9 +123,11 @@ export interface Optimistic {
   /**
    * Makes one write of several transactions, which are shown one by one: one undo entry, sent when `body` has ended.
    * Writes after its begin wait for it, so do not wait inside for one that is made outside. If `body` throws, nothing is
-   * sent. Null: nothing was written. It has the limits of a transaction.
+   * sent. Null: nothing was written. It has the limits of a transaction. `instead`: a refused write; the group comes
+   * before the writes that were made after that one and are not sent.
    */
-  group(name: string | null, body: (group: LocalGroup) => unknown): Promise<Write | null>;
+  group(name: string | null, body: (group: LocalGroup) => unknown, given?: { instead?: Write | null }):
+    Promise<Write | null>;
   /**
    * Takes back the newest entry of the session, after all writes before. A write of this client that is not settled is
    * not shown any more at once; one that was not sent is not sent, unless it coalesces with one before it. BUSY while

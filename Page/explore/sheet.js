@@ -4,7 +4,7 @@
 import { make, newID } from '../shell/dom.js';
 import { describeColumns, fillCell, heads, totalWords, widths } from './columns.js';
 import { Cursor } from './cursor.js';
-import { lineCount, linesOf, rowAt, scale } from './layout.js';
+import { areSameLines, lineCount, linesOf, rowAt, scale } from './layout.js';
 import { CHANGE, QUERY, SCROLL } from './live.js';
 import { animate } from './motion.js';
 
@@ -169,7 +169,9 @@ export class Sheet {
 
   /** Shows a state. `cause`: of live.js; `change`: what the list has said. */
   show(state, { cause, change }) {
-    this.#readTop();
+    const lines = linesOf(state, this.#hasSections);
+    // Where one is decides nothing if all rows stay at their lines: asking the browser costs a layout.
+    if (cause !== CHANGE || !areSameLines(lines, this.#lines)) this.#readTop();
     if (cause === QUERY) this.#measure();
     const before = new Map([...this.#byID].map(([id, { line }]) => [id, line * ROW - this.#top]));
     const old = this.#byID;
@@ -177,14 +179,14 @@ export class Sheet {
     const past = this.#state;
     this.#state = state;
     this.#wanted = null;
-    this.#lines = linesOf(state, this.#hasSections);
+    this.#lines = lines;
     this.#byID = new Map(this.#lines.filter(({ row }) => row).map((one) => [one.row.id, one]));
     this.grid.setAttribute('aria-rowcount', this.count + 1);
     this.#resize();
     // What is in view stays where it is; at the beginning new rows are seen.
     const now = anchor && this.#byID.get(anchor.row.id);
     if (cause === QUERY) this.#setTop(0);
-    else if (now) this.#setTop(this.#top + (now.line - anchor.line) * ROW);
+    else if (now && now.line !== anchor.line) this.#setTop(this.#top + (now.line - anchor.line) * ROW);
     this.#draw();
     if (cause !== SCROLL) {
       const { remote, who } = animate(this.#rows, {

@@ -10,9 +10,8 @@ export class Acts {
   }
 
   zoom(row) {
-    const id = row && this.#page.writes.keys.id(row.key);
-    if (!id) return false;
-    this.#page.app.go(`/outline/${id}`);
+    if (!row || row.isNew) return false;
+    this.#page.app.go(`/outline/${row.key}`);
     return true;
   }
 
@@ -27,7 +26,7 @@ export class Acts {
   // MARK: Folds
 
   fold(rows, isExpanded) {
-    const changed = rows.filter((row) => row.children > 0 && row.isExpanded !== isExpanded && row.id);
+    const changed = rows.filter((row) => row.children > 0 && row.isExpanded !== isExpanded);
     if (changed.length === 0) return;
     if (!isExpanded) this.#leaveFolded(changed);
     this.#page.app.attempt(async () => {
@@ -68,7 +67,7 @@ export class Acts {
     if (row.children > 0 && row.isExpanded) return void this.fold([row], false);
     const index = parentOf(tree.rows, tree.index(row.key));
     if (index >= 0) selection.select(tree.rows[index].key);
-    else if (row.depth > 0) this.#page.find(this.#page.writes.keys.id(row.parent));
+    else if (row.depth > 0) this.#page.find(row.parent);
   }
 
   // MARK: The keyboard
@@ -79,6 +78,18 @@ export class Acts {
     this.#page.selection.clear();
     this.#page.editor.open(key, options);
     return true;
+  }
+
+  /** Edits a row that was made just now: as soon as it shows, and what is typed before that is its text, too. */
+  editNew(object, title, options) {
+    const { editor, selection, writes } = this.#page;
+    // Without a reserved id, which needs the connection, there is no row: nothing is typed anywhere else meanwhile.
+    if (object.id === null) editor.wait();
+    writes.named(object, (id) => {
+      if (id === null) return editor.goOn();
+      selection.clear();
+      return editor.open(id, { ...options, row: { key: id, title, note: '' } });
+    });
   }
 
   /** Selects a row instead of its text. */
@@ -113,8 +124,9 @@ export class Acts {
     const isLast = row.depth > 0 && row.children === 0 && (!next || next.depth < row.depth);
     if (title === '' && isLast) return this.outdent([row]);
     const [, end] = editor.selection;
-    const key = commands.split({ ...row, title }, title, editor.selection);
-    this.edit(key, { caret: key === row.key ? end : 0 });
+    const object = commands.split({ ...row, title }, title, editor.selection);
+    if (object.id === row.key) this.edit(row.key, { caret: end });
+    else this.editNew(object, title.slice(end), { caret: 0 });
     return undefined;
   }
 
@@ -124,8 +136,7 @@ export class Acts {
     const isWhole = tree.rows.length === tree.total;
     const tops = tree.rows.filter(({ depth }) => depth === 0);
     const after = isWhole ? tops.at(-1)?.key ?? null : null;
-    const key = this.#page.commands.insert({ place: { parent: tree.under, after }, title });
-    this.edit(key);
+    this.editNew(this.#page.commands.insert({ place: { parent: tree.under, after }, title }), title);
   }
 
   toggleNote() {
@@ -201,8 +212,7 @@ export class Acts {
     if (!this.#page.mayEdit) return;
     this.#page.app.attempt(async () => {
       await this.#page.texts.flushAll();
-      await this.#page.writes.idle();
-      const receipt = await this.#page.nest[which]();
+      const receipt = await this.#page.writes.takeBack(which);
       const done = which === 'undo' ? 'Undone' : 'Redone';
       if (receipt.conflictCount > 0) {
         const left = `Left as others have changed it since: ${receipt.conflictCount}.`;

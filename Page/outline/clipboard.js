@@ -103,7 +103,7 @@ export class Clipboard {
   async #fromServer(rows) {
     const all = [];
     for (const { key } of topsOf(this.#page.tree.rows, rows.map((row) => row.key))) {
-      for await (const row of exported(this.#page, this.#page.writes.keys.id(key))) {
+      for await (const row of exported(this.#page, key)) {
         if (all.length >= COPIED_MAX) throw new Error(`More than ${COPIED_MAX} rows are below: export them as a file.`);
         all.push(row);
       }
@@ -147,16 +147,15 @@ export class Clipboard {
 
   /** Puts rows behind the one with the keyboard; an empty one is replaced. */
   paste(rows) {
-    const { editor, selection, tree, commands } = this.#page;
+    const { editor, selection, tree, commands, writes } = this.#page;
     const row = editor.row ?? selection.rows.at(-1) ?? null;
     const title = editor.isOpen ? editor.element.value : row?.title;
     const replaced = row && title === '' && row.children === 0 && !row.note ? row : null;
     const place = row ? commands.after(row) : { parent: tree.under };
     if (rows.length > ROWS_MAX) return this.#import(rows, place);
-    return commands.insertRows(rows, place, replaced).then((key) => {
-      if (key === null) return;
-      if (replaced && editor.key === replaced.key) editor.close();
-      if (tree.row(key)) this.#page.acts.selectRow(key);
+    if (replaced && editor.key === replaced.key) editor.close();
+    return writes.named(commands.insertRows(rows, place, replaced), (key) => {
+      if (key !== null) tree.whenShown(key, () => this.#page.acts.selectRow(key));
     });
   }
 
@@ -166,8 +165,7 @@ export class Clipboard {
       await texts.flushAll();
       await writes.idle();
       const { importRows } = await import('./files.js');
-      const { keys } = writes;
-      await importRows(this.#page, rows, { of: keys.id(parent), after: after == null ? null : keys.id(after) });
+      await importRows(this.#page, rows, { parent, after });
     });
   }
 }

@@ -1,10 +1,9 @@
 // What somebody does with rows: split, join, indent, move, delete, tick off. Each is one transaction with a name.
 
 import { endOf, indexOf, nextOf, parentOf, previousOf, topsOf } from './overlay.js';
+import { wordsOf } from '../shell/notice.js';
+import { Splits } from './splits.js';
 import { short } from './texts.js';
-
-/** Children that a join of two rows moves, at most. */
-const JOINED_MAX = 1_000;
 
 const listed = (rows) => (rows.length === 1 ? `“${short(rows[0].title)}”` : `${rows.length} rows`);
 
@@ -15,73 +14,52 @@ export class Commands {
   #texts;
   #writes;
   #source;
+  #splits;
 
-  constructor({ app, nest, tree, texts, writes, source }) {
+  constructor(page) {
+    const { app, nest, tree, texts, writes, source } = page;
     this.#app = app;
     this.#nest = nest;
     this.#tree = tree;
     this.#texts = texts;
     this.#writes = writes;
     this.#source = source;
+    this.#splits = new Splits(page);
   }
 
-  // MARK: Places
-
-  /** Neighbours of a place may be gone when the server gets it: then the next best place counts. */
-  #placed({ parent, after = null, before = null, isFirst = false }) {
-    const step = { parent, after, before, isFirst };
-    const place = (id) => this.#source.place({
-      of: id(parent), after: step.after === null ? null : id(step.after),
-      before: step.before === null ? null : id(step.before), isFirst,
-    });
-    const mend = (error) => {
-      if (!['NOT_FOUND', 'INVALID'].includes(error.code) || (step.after === null && step.before === null)) return false;
-      if (step.after !== null) step.after = null;
-      else step.before = null;
-      return true;
-    };
-    return { step, place, mend };
-  }
-
-  #refused = (error) => this.#app.fault(error);
+  #refused = (error, write) => {
+    if (write.state !== 'parked' || error.code === 'CLOSED') return this.#app.fault(error);
+    // With its key it happens once, however often it is sent.
+    const again = () => this.#app.attempt(() => write.again().done);
+    return this.#app.notice(`It is not known whether “${write.name}” was stored: ${wordsOf(error)}`,
+      { kind: 'fault', actions: [['Send it again', again]] });
+  };
 
   // MARK: New rows
 
-  /** Inserts a row with a text. Returns its key. */
-  insert({ place, title = '', name, note, done }) {
-    const key = this.#writes.keys.make();
-    this.#insertInto(key, place, { title, note, done }, name);
-    return key;
-  }
-
-  #insertInto(key, place, values, name = null) {
-    const { step, place: placed, mend } = this.#placed(place);
-    const text = this.#texts.open(key, 'title', values.title, 0);
-    text.parent = this.#writes.keys.id(place.parent);
-    this.#texts.keep(text);
-    this.#writes.add({
-      name: () => name ?? `add “${short(text.text)}”`, inserts: true, mend,
-      steps: [{ kind: 'insert', key, place: step, values }],
-      begin: () => { text.sent = text.text; },
-      body: (tx, id, made) => made(key, tx.insert(this.#source.entity,
-        this.#source.values({ ...values, title: text.sent }), placed(id))),
-      done: (receipt) => this.#stored(text, receipt),
-      refused: (error) => this.#lost(text, place, error),
+  /** Inserts a row with a text. Returns the new object: its id is null until ids were reserved. */
+  insert({ place, title = '', name = `add “${short(title)}”` }) {
+    let object;
+    let text = null;
+    const write = this.#writes.make(name, (tx) => {
+      object = tx.insert(this.#source.entity, this.#source.values({ title }), this.#source.place(place));
+    }, {
+      done: (receipt) => text && this.#texts.inserted(text, receipt),
+      refused: (error) => this.#lost(text, title, error),
+      undone: () => text && this.#texts.discard(text),
     });
-  }
-
-  #stored(text, receipt) {
-    const { sent } = text;
-    text.sent = null;
-    this.#texts.stored(text, sent, receipt.revision);
-    if (text.isDirty) this.#texts.flush(text);
-    else if (!text.isOpen) this.#texts.close(text);
+    this.#writes.named(object, (id) => {
+      if (id === null) return;
+      text = this.#texts.open(id, 'title', title, 0);
+      this.#texts.inserts(text, write.end);
+    });
+    return object;
   }
 
   /** A row was not stored: its text is offered again. */
-  #lost(text, place, error) {
-    const { text: title } = text;
-    this.#texts.discard(text);
+  #lost(text, inserted, error) {
+    const title = text?.text ?? inserted;
+    if (text) this.#texts.discard(text);
     if (title.trim() === '') return this.#app.fault(error);
     const again = () => this.insert({ place: { parent: this.#tree.under }, title });
     return this.#app.notice(`“${short(title)}” was not added: ${error.message}`,
@@ -89,81 +67,43 @@ export class Commands {
   }
 
   /**
-   * Inserts rows of any depth as one transaction; `replaced`: a row that goes. Resolves with the key of the last top
-   * row; null: they were refused.
+   * Inserts rows of any depth as one transaction; `replaced`: a row that goes. Returns the object of the last top row.
    */
-  async insertRows(rows, place, replaced = null) {
-    const { step, place: placed, mend } = this.#placed(place);
+  insertRows(rows, place, replaced = null) {
     const { entity } = this.#source;
-    const last = this.#writes.keys.make();
-    const receipt = await this.#writes.add({
-      name: rows.length === 1 ? `paste “${short(rows[0].title)}”` : `paste ${rows.length} rows`, inserts: true, mend,
-      steps: replaced ? [{ kind: 'remove', keys: [replaced.key] }] : [],
-      body: (tx, id, made) => {
-        const owners = [];
-        let before = null;
-        for (const row of rows) {
-          const to = row.depth > 0 ? this.#source.place({ of: owners[row.depth - 1] })
-            : before === null ? placed(id) : this.#source.place({ of: id(step.parent), after: before });
-          owners[row.depth] = tx.insert(entity, this.#source.values(row), to);
-          if (row.depth === 0) before = owners[0];
-        }
-        made(last, before);
-        if (replaced) tx.delete(id(replaced.key));
-      },
-      refused: this.#refused,
-    });
-    return receipt && last;
+    let last = null;
+    const name = rows.length === 1 ? `paste “${short(rows[0].title)}”` : `paste ${rows.length} rows`;
+    this.#writes.make(name, (tx) => {
+      const owners = [];
+      last = null;
+      for (const row of rows) {
+        const to = row.depth > 0 ? { parent: owners[row.depth - 1] }
+          : last === null ? place : { parent: place.parent, after: last };
+        owners[row.depth] = tx.insert(entity, this.#source.values(row), this.#source.place(to));
+        if (row.depth === 0) [last] = owners;
+      }
+      if (replaced) tx.delete(replaced.key);
+    }, { refused: this.#refused, touched: replaced ? [replaced.key] : [] });
+    return last;
   }
 
   /**
-   * Splits a row's title at two places (between them it is deleted); what is behind them becomes a new row. Returns its
-   * key.
+   * Splits a row's title at two places (between them it is deleted); what is behind them becomes a new row. Returns the
+   * object that one writes in next: the new one, or the row.
    */
   split(row, title, [start, end]) {
     const [left, right] = [title.slice(0, start), title.slice(end)];
-    const key = this.#writes.keys.make();
     if (start === 0 && right !== '') {
       // The text stays with its row; an empty row comes before it.
-      this.insert({ place: this.#before(row), title: '' });
-      return row.key;
+      this.insert({ place: this.#before(row) });
+      return { id: row.key };
     }
-    const text = this.#texts.open(row.key, 'title', title, this.#tree.revision);
-    const rest = this.#texts.open(key, 'title', right, 0);
-    const { step, place, mend } = this.#placed(this.#behind(row));
-    this.#texts.typed(text, left, [start, start]);
-    clearTimeout(text.timer);
-    rest.parent = this.#writes.keys.id(step.parent);
-    this.#texts.keep(rest);
-    this.#writes.add({
-      name: () => (right === '' ? `add “${short(rest.text)}”` : `split “${short(title)}”`), inserts: true,
-      steps: [{ kind: 'insert', key, place: step, values: { title: right } }],
-      begin: () => {
-        text.sent = text.text;
-        rest.sent = rest.text;
-      },
-      body: (tx, id, made) => {
-        if (text.sent !== text.base) {
-          if (text.revision > 0) tx.expect(id(row.key), text.revision);
-          tx.update(this.#source.entity, id(row.key), { [this.#source.title]: text.sent });
-        }
-        made(key, tx.insert(this.#source.entity, this.#source.values({ title: rest.sent }), place(id)));
-      },
-      mend: async (error) => (error.code === 'CONFLICT' ? this.#texts.readAgain(text) : mend(error)),
-      done: (receipt) => {
-        this.#stored(text, receipt);
-        this.#stored(rest, receipt);
-      },
-      refused: (error) => {
-        text.sent = null;
-        const lost = rest.text;
-        this.#texts.discard(rest);
-        // What was split is one text again, and not stored: it can be sent again.
-        if (lost !== '') this.#texts.typed(text, text.text + lost, null);
-        this.#app.fault(error);
-      },
-    });
-    return key;
+    const place = this.#behind(row);
+    if (left !== title) return this.#splits.split(row, title, left, right, place);
+    // What was typed is stored before the new row is.
+    const text = this.#texts.get(row.key, 'title');
+    if (text) this.#texts.flush(text);
+    return this.insert({ place });
   }
 
   /** The place behind a row for what is written next: below it, if rows below it show; otherwise after it. */
@@ -206,87 +146,37 @@ export class Commands {
       this.remove([above]);
       return { key: row.key, caret: 0 };
     }
-    const moved = row.children > 0 ? await this.#childrenOf(row) : [];
-    if (!moved) return null;
-    const text = this.#texts.open(above.key, 'title', above.title, this.#tree.revision);
-    const caret = text.text.length;
-    const gone = this.#texts.get(row.key, 'title');
-    const from = gone?.revision || this.#tree.revision;
-    this.#texts.typed(text, text.text + row.title, [caret, caret]);
-    clearTimeout(text.timer);
-    const note = [above.note, row.note].filter(Boolean).join('\n');
-    const isChild = row.parent === above.key;
-    this.#writes.add({
-      name: `join “${short(above.title)}” and “${short(row.title)}”`,
-      steps: [
-        { kind: 'move', keys: moved, place: { parent: above.key, after: isChild ? row.key : null, before: null } },
-        { kind: 'remove', keys: [row.key] },
-      ],
-      begin: () => { text.sent = text.text; },
-      body: (tx, id) => {
-        if (text.revision > 0) tx.expect(id(above.key), text.revision);
-        if (!gone?.isQueued && from > 0 && row.id) tx.expect(row.id, from);
-        const values = { [this.#source.title]: text.sent };
-        if (this.#source.note && row.note) values[this.#source.note] = note;
-        tx.update(this.#source.entity, id(above.key), values);
-        let after = isChild ? id(row.key) : null;
-        for (const child of moved) {
-          tx.move(this.#source.entity, id(child), this.#source.place({ of: id(above.key), after }));
-          if (after !== null) after = id(child);
-        }
-        tx.delete(id(row.key));
-      },
-      done: (receipt) => {
-        this.#stored(text, receipt);
-        if (gone) this.#texts.discard(gone);
-      },
-      refused: (error) => {
-        // Both rows are as the server has them.
-        text.sent = null;
-        this.#texts.discard(text);
-        if (error.code !== 'CONFLICT') return this.#app.fault(error);
-        const words = 'Others have changed these rows meanwhile. Look at them, and join them again.';
-        return this.#app.notice(words, { kind: 'warning' });
-      },
-    });
-    return { key: above.key, caret };
-  }
-
-  /** The keys of all children of a row, also of a folded one; null: there are too many. */
-  async #childrenOf(row) {
-    const { rows } = this.#tree;
-    const index = indexOf(rows, row.key);
-    const shown = rows.slice(index + 1, endOf(rows, index)).filter(({ parent }) => parent === row.key);
-    if (shown.length === row.children || !row.id) return shown.map(({ key }) => key);
-    if (row.children > JOINED_MAX) {
-      this.#app.notice(`This row has too many rows below it to be joined: ${row.children}.`, { kind: 'warning' });
-      return null;
-    }
-    const found = await this.#app.attempt(() => this.#nest.fetch(this.#source.below(row.id)));
-    return found ? found.rows.map(({ id }) => this.#writes.keys.of(id)) : null;
+    return this.#splits.join(above, row);
   }
 
   // MARK: Moves
 
-  /** Moves rows to a place, in their order. */
-  move(rows, place, { name = `move ${listed(rows)}`, more = [], begin } = {}) {
+  /**
+   * Moves rows to a place, in their order. A row without children unfolds for them, so that they stay in view. Resolves
+   * with the receipt; null: it was refused.
+   */
+  move(rows, place, { name = `move ${listed(rows)}` } = {}) {
     const tops = topsOf(this.#tree.rows, rows.map(({ key }) => key));
-    const moved = tops.length > 0 ? tops : rows;
-    const { step, place: placed, mend } = this.#placed(place);
-    const keys = moved.map(({ key }) => key);
-    return this.#writes.add({
-      name, mend, begin, steps: [...more, { kind: 'move', keys, place: step }],
-      body: (tx, id) => {
-        let after = null;
-        for (const key of keys) {
-          const to = after === null ? placed(id) : this.#source.place({ of: id(step.parent), after });
-          tx.move(this.#source.entity, id(key), to);
-          // Without a left neighbour, each goes before the right one, which keeps their order.
-          after = id(key);
-        }
-      },
-      refused: this.#refused,
-    });
+    const keys = (tops.length > 0 ? tops : rows).map(({ key }) => key);
+    const owner = this.#tree.row(place.parent);
+    if (owner?.children === 0 && !owner.isExpanded) this.#unfold(owner.key);
+    return this.#writes.make(name, (tx) => {
+      let last = null;
+      for (const key of keys) {
+        tx.move(this.#source.entity, key, this.#source.place(last === null ? place : { parent: place.parent, after: last }));
+        last = key;
+      }
+    }, { touched: keys, refused: this.#refused }).end;
+  }
+
+  #unfold(key) {
+    return this.#tree.outline.setExpanded(key, true).catch(this.#app.fault);
+  }
+
+  /** Moves rows below another one, which is unfolded first: the rows that it has come from the server. */
+  async #moveBelow({ key, isExpanded, children }, rows, place, options) {
+    if (!isExpanded && children > 0) await this.#unfold(key);
+    this.move(rows, { parent: key, ...place }, options);
   }
 
   /** Puts rows below the row before them. Returns whether there is one. */
@@ -294,21 +184,10 @@ export class Commands {
     const tops = topsOf(this.#tree.rows, rows.map(({ key }) => key));
     const index = indexOf(this.#tree.rows, tops[0]?.key);
     if (index < 0) return false;
-    const owner = await this.#rowBefore(tops[0], index);
+    const owner = this.#tree.rows[previousOf(this.#tree.rows, index)] ?? await this.#rowFarBefore(tops[0], index);
     if (!owner) return false;
-    const shown = this.#tree.row(owner.key);
-    this.move(tops, { parent: owner.key, after: this.#lastChild(owner.key) },
-      { name: `indent ${listed(tops)}`, ...this.#unfolded(shown ?? owner) });
+    await this.#moveBelow(owner, tops, { after: this.#lastChild(owner.key) }, { name: `indent ${listed(tops)}` });
     return true;
-  }
-
-  /** The row that others go below unfolds first, so that they stay in view. */
-  #unfolded({ key, isExpanded }) {
-    if (isExpanded) return {};
-    const begin = async () => {
-      await this.#tree.outline.setExpanded(this.#writes.keys.id(key), true).catch(this.#refused);
-    };
-    return { more: [{ kind: 'fold', key, isExpanded: true }], begin };
   }
 
   #lastChild(key) {
@@ -320,16 +199,14 @@ export class Commands {
     return children.length === rows[index].children ? children.at(-1)?.key ?? null : null;
   }
 
-  /** The sibling before a row: also one that is far above the rows that are here. */
-  async #rowBefore(row, index) {
+  /** The sibling before a row, if it is far above the rows that are here. */
+  async #rowFarBefore(row, index) {
     const { rows, start } = this.#tree;
-    const previous = previousOf(rows, index);
-    if (previous >= 0) return rows[previous];
-    if (parentOf(rows, index) >= 0 || start === 0 || !row.id) return null;
-    const near = this.#source.below(this.#writes.keys.id(row.parent)).around(row.id, 1, 0);
+    if (parentOf(rows, index) >= 0 || start === 0 || row.isNew) return null;
+    const near = this.#source.below(row.parent).around(row.key, 1, 0);
     const found = await this.#app.attempt(() => this.#nest.fetch(near));
     const [before] = found?.rows ?? [];
-    return before && before.id !== row.id ? { key: this.#writes.keys.of(before.id), id: before.id } : null;
+    return before && before.id !== row.key ? { key: before.id, isExpanded: false, children: 1 } : null;
   }
 
   /** Puts rows behind the row that they are below. Returns whether they are below a row. */
@@ -340,8 +217,8 @@ export class Commands {
     const owner = this.#tree.row(first.parent);
     let parent = owner?.parent;
     if (owner === undefined) {
-      const found = await this.#app.attempt(() => this.#nest.object(this.#writes.keys.id(first.parent)));
-      parent = this.#writes.keys.of(found?.values[this.#source.parent]?.id ?? 0);
+      const found = await this.#app.attempt(() => this.#nest.object(first.parent));
+      parent = found?.values[this.#source.parent]?.id ?? 0;
     }
     if (!parent) return false;
     const before = owner ? this.after(owner).before : null;
@@ -368,8 +245,8 @@ export class Commands {
     if (next < 0) return false;
     const { key } = all[next];
     const first = all[next + 1]?.parent === key ? all[next + 1].key : null;
-    const place = by < 0 ? { parent: key, after: this.#lastChild(key) } : { parent: key, before: first, isFirst: true };
-    this.move(tops, place, this.#unfolded(all[next]));
+    const place = by < 0 ? { after: this.#lastChild(key) } : { before: first, isFirst: true };
+    await this.#moveBelow(all[next], tops, place);
     return true;
   }
 
@@ -379,26 +256,27 @@ export class Commands {
     const tops = topsOf(this.#tree.rows, rows.map(({ key }) => key));
     const gone = tops.length > 0 ? tops : rows;
     const keys = gone.map(({ key }) => key);
-    return this.#writes.add({
-      name: `delete ${listed(gone)}`, steps: [{ kind: 'remove', keys }],
-      body: (tx, id) => { for (const key of keys) tx.delete(id(key)); },
+    const texts = this.#texts.all.filter(({ key }) => keys.includes(key));
+    const claim = this.#texts.claim(texts);
+    return this.#writes.make(`delete ${listed(gone)}`, (tx) => { for (const key of keys) tx.delete(key); }, {
+      touched: keys,
       mend: (error) => {
         // What others have deleted is deleted.
-        const at = keys.findIndex((key) => this.#writes.keys.id(key) === error.object);
+        const at = keys.indexOf(error.object);
         if (error.code !== 'NOT_FOUND' || at < 0 || keys.length === 1) return false;
         keys.splice(at, 1);
         return true;
       },
-      refused: (error) => error.code !== 'NOT_FOUND' && this.#app.fault(error),
       done: () => {
-        for (const key of keys) {
-          for (const field of ['title', 'note']) {
-            const text = this.#texts.get(key, field);
-            if (text) this.#texts.discard(text);
-          }
-        }
+        for (const text of texts) this.#texts.discard(text);
+        claim.release();
       },
-    });
+      refused: (error, write) => {
+        claim.release();
+        if (error.code !== 'NOT_FOUND') this.#refused(error, write);
+      },
+      undone: () => claim.release(),
+    }).end;
   }
 
   /** Ticks rows off, or makes them open again if all of them are done. */
@@ -406,13 +284,9 @@ export class Commands {
     if (!this.#source.done) return null;
     const done = !rows.every((row) => row.done);
     const changed = rows.filter((row) => row.done !== done);
-    return this.#writes.add({
-      name: `${done ? 'tick off' : 'reopen'} ${listed(changed)}`,
-      steps: changed.map(({ key }) => ({ kind: 'set', key, values: { done } })),
-      body: (tx, id) => {
-        for (const { key } of changed) tx.update(this.#source.entity, id(key), { [this.#source.done]: done });
-      },
-      refused: this.#refused,
-    });
+    const keys = changed.map(({ key }) => key);
+    return this.#writes.make(`${done ? 'tick off' : 'reopen'} ${listed(changed)}`, (tx) => {
+      for (const key of keys) tx.update(this.#source.entity, key, { [this.#source.done]: done });
+    }, { touched: keys, refused: this.#refused }).end;
   }
 }

@@ -20,6 +20,8 @@ export class Editor {
   key = null;
   field = null;
   text = null;
+  /** Whether the row was made just now, and does not show yet. */
+  isComing = false;
   /** Called when another row is edited, or the caret has moved. */
   moved = () => {};
   /** Called when the mouse, with its button down, leaves the row. */
@@ -71,18 +73,19 @@ export class Editor {
   }
 
   /**
-   * Edits a row. `caret`: a place, a pair of places, 'end', or `{ column, line: 'first' | 'last' }`.
+   * Edits a row; `row`: what is known of one that is not here yet. `caret`: a place, a pair of places, 'end', or `{ column, line: 'first' | 'last' }`.
    */
-  open(key, { field = 'title', caret = 'end' } = {}) {
-    const row = this.#tree.row(key);
+  open(key, { field = 'title', caret = 'end', row = this.#tree.row(key) } = {}) {
     if (!row) return;
+    this.goOn();
     if (this.key !== key || this.field !== field) {
       if (this.isComposing) this.#texts.composing(this.text, false);
       if (this.text) this.#texts.close(this.text);
       this.key = key;
       this.field = field;
-      this.text = this.#texts.open(key, field, row[field], row.isNew ? 0 : this.#tree.revision);
+      this.text = this.#texts.open(key, field, row[field], this.#tree.revision);
       this.text.isOpen = true;
+      this.isComing = !this.row;
       this.element.setAttribute('aria-label', field === 'title' ? 'Title' : 'Note');
     }
     if (this.element.value !== this.text.text) this.element.value = this.text.text;
@@ -93,6 +96,15 @@ export class Editor {
     this.element.focus({ preventScroll: true });
     this.#setCaret(caret);
     this.moved();
+  }
+
+  /** Takes no text until another row is opened. */
+  wait() {
+    this.element.readOnly = true;
+  }
+
+  goOn() {
+    this.element.readOnly = false;
   }
 
   #setCaret(caret) {
@@ -108,6 +120,7 @@ export class Editor {
 
   /** Ends editing. The keyboard goes to the list if `keepsFocus`. */
   close() {
+    this.goOn();
     if (this.key === null) return;
     // An input method that still composes ends with the field.
     if (this.text.isComposing) this.#texts.composing(this.text, false);

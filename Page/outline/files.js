@@ -37,17 +37,17 @@ async function importText(page, file) {
   if (rows.length === 0) throw new Error('The file has no rows.');
   await page.texts.flushAll();
   await page.writes.idle();
-  await importRows(page, rows, { of: page.writes.keys.id(page.tree.under) }, `import “${short(file.name)}”`);
+  await importRows(page, rows, { parent: page.tree.under }, `import “${short(file.name)}”`);
   return true;
 }
 
 /** Stores rows as one transaction, however many they are. */
-export async function importRows(page, rows, { of, after = null }, name = `paste ${counted(rows.length)}`) {
+export async function importRows(page, rows, place, name = `paste ${counted(rows.length)}`) {
   const { nest, source, app } = page;
   const close = app.notice(`Storing ${counted(rows.length)}…`, { actions: [] });
   try {
     const properties = [source.title, source.note, source.done, source.extra].filter(Boolean);
-    await nest.import({ entity: source.entity, properties, place: source.place({ of, after }), name },
+    await nest.import({ entity: source.entity, properties, place: source.place(place), name },
       rows.map((row) => ({ depth: row.depth, values: source.values(row) })));
     app.notice(`${counted(rows.length)} stored. Undo takes them back.`);
   } finally {
@@ -65,7 +65,7 @@ export async function exportFile(page, format) {
   const writer = writerOf(format, title);
   const parts = [];
   let text = '';
-  for await (const row of exported(page, writes.keys.id(tree.under), { isBelow: isHome })) {
+  for await (const row of exported(page, tree.under, { isBelow: isHome })) {
     text += writer.write(row);
     if (text.length < PART_CHARACTERS) continue;
     parts.push(new Blob([text]));

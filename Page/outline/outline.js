@@ -20,7 +20,8 @@ import { Status } from './status.js';
 import { Texts } from './texts.js';
 import { Tools } from './tools.js';
 import { Tree } from './tree.js';
-import { Keys, Writes } from './writes.js';
+import { nextNames } from '../explore/unsettled.js';
+import { Writes } from './writes.js';
 
 /** The rows that the first request asks for. */
 const ROWS = 100;
@@ -42,27 +43,26 @@ export class Outline {
     const folds = new Folds(nest.server.historyID, source.name);
     const request = source.below(under).window(0, ROWS);
     const { kept } = folds;
-    const outline = await nest.outline(request, kept ?? {}).catch(() => {
+    const writes = new Writes(nest, app.can('write'));
+    const outline = await writes.outline(request, kept ?? {}).catch(() => {
       folds.drop();
-      return nest.outline(request);
+      return writes.outline(request);
     });
-    const page = new Outline(main, app, source, outline, folds);
+    const page = new Outline(main, app, source, outline, folds, writes);
     if (!kept) page.unfoldsFor = FIRST_ROWS_MAX;
     return page;
   }
 
-  constructor(main, app, source, outline, folds) {
+  constructor(main, app, source, outline, folds, writes) {
     const { nest } = app;
-    Object.assign(this, { main, app, nest, source, folds });
+    Object.assign(this, { main, app, nest, source, folds, writes });
     this.mayEdit = app.can('write');
-    const keys = new Keys();
-    this.writes = new Writes(nest, keys);
     this.drafts = new Drafts(nest.server.historyID);
     this.texts = new Texts({
-      nest, source, writes: this.writes, drafts: this.drafts, gone: (text) => this.#textGone(text),
+      nest, source, writes, drafts: this.drafts, gone: (text) => this.#textGone(text),
       changed: (text, isConflict) => this.#textChanged(text, isConflict), wrote: () => this.status.show(),
     });
-    this.tree = new Tree({ outline, source, keys, writes: this.writes, texts: this.texts });
+    this.tree = new Tree({ outline, source, writes, texts: this.texts });
     this.rows = new Rows(this.tree, this);
     this.editor = new Editor(this);
     this.selection = new Selection(this);
@@ -89,7 +89,7 @@ export class Outline {
     };
     this.editor.typedAway = (key) => this.#bring(key);
     this.tree.subscribe((change) => this.#show(change));
-    this.#closed.push(nest.onState(() => this.status.show()));
+    this.#closed.push(nest.onState(() => this.status.show()), writes.subscribe(() => this.status.show()));
     const clock = setInterval(() => {
       this.tree.catchUp();
       this.status.show();
@@ -98,9 +98,10 @@ export class Outline {
     this.#showPath();
     restore(this).catch(app.fault);
     nest.undoStates().then((states) => {
-      this.#closed.push(() => states.close());
-      states.subscribe((state) => this.tools.undoState(state));
-      this.tools.undoState(states.state);
+      const show = () => this.tools.undoNames(nextNames(writes.pending, states.state));
+      this.#closed.push(() => states.close(), writes.subscribe(show));
+      states.subscribe(show);
+      show();
     }, app.fault);
   }
 
@@ -125,7 +126,7 @@ export class Outline {
     if (change.status === 'ended') return this.#ended(change.error);
     if (change.status) return this.status.show();
     const { isElsewhere } = change;
-    if (tree.under === this.writes.keys.of(this.#going)) this.#going = null;
+    if (tree.under === this.#going) this.#going = null;
     if (isElsewhere) {
       this.#wasEditing = this.editor.isOpen;
       this.editor.close();
@@ -137,7 +138,7 @@ export class Outline {
     if (change.changed) this.flash.show(change);
     this.status.show();
     this.#showEmpty();
-    if (this.unfoldsFor && this.tree.isLoaded && this.writes.count === 0) this.#unfoldFirst();
+    if (this.unfoldsFor && this.tree.isLoaded && this.writes.pending.length === 0) this.#unfoldFirst();
     if (tree.total > 0 || isElsewhere) this.#isChecked = false;
     if (tree.isLoaded && tree.total === 0 && !this.#isChecked) this.#checkPlace();
     return undefined;
@@ -189,11 +190,16 @@ export class Outline {
 
   /** The row with the keyboard may be gone, or elsewhere. */
   #keepFocus({ gone = null, isReset }) {
-    const { editor, tree, selection } = this;
+    const { editor, rows, selection } = this;
     if (editor.isOpen && !editor.row) {
-      const isGone = gone?.has(editor.key) || (isReset && editor.key > 0);
-      if (isGone) this.#rowGone();
-    } else if (editor.isOpen) editor.place();
+      // One that the server does not have may be made anew: it is gone when its text is dropped.
+      if (editor.text.isNew) editor.isComing = true;
+      else if (gone?.has(editor.key) || (isReset && !editor.isComing)) this.#rowGone();
+    } else if (editor.isOpen) {
+      if (editor.isComing) rows.reveal(editor.key);
+      editor.isComing = false;
+      editor.place();
+    }
     selection.follow(isReset ? null : gone ?? new Set());
   }
 
@@ -218,9 +224,11 @@ export class Outline {
 
   #textChanged(text, isConflict) {
     this.tree.refresh();
+    const { editor } = this;
+    if (editor.text === text && !editor.row && this.texts.get(text.key, text.field) !== text) this.#rowGone();
     this.editor.refresh(text);
     this.rows.draw();
-    this.status.chips(text);
+    this.status.show();
     if (!isConflict) return;
     this.app.announce('Others have changed the text that you are writing. Yours stays; theirs is offered.');
   }
@@ -240,9 +248,10 @@ export class Outline {
     const isOut = this.path.steps.some(({ id }) => id === under);
     this.#arriving = isOut ? from : null;
     if (isOut) this.path.back(under);
-    else this.path.expect(this.#wayTo(this.writes.keys.of(under)));
+    else this.path.expect(this.#wayTo(under));
     try {
-      await this.texts.flushAll();
+      // Texts go on to be stored, wherever one is.
+      this.texts.flushAll();
       await (isOut ? this.tree.change({ under, window: { around: from, before: ROWS / 2, after: ROWS / 2 - 1 } })
         .catch(() => this.tree.change({ under, window: { offset: 0, limit: ROWS } }))
         : this.tree.change({ under, window: { offset: 0, limit: ROWS } }));
@@ -272,7 +281,7 @@ export class Outline {
 
   #arrived() {
     const { tree, rows, selection } = this;
-    const key = this.#arriving === null ? null : this.writes.keys.of(this.#arriving);
+    const key = this.#arriving;
     if (key !== null && !tree.row(key) && this.#looksFor !== null) this.find(this.#looksFor);
     this.#arriving = this.#looksFor = null;
     if (key !== null && tree.row(key)) rows.startAt(key);
@@ -328,7 +337,9 @@ export class Outline {
 
   /** Brings a row into view that may be far away. Resolves with whether it is in the outline. */
   async #bring(key) {
-    const window = { around: this.writes.keys.id(key), before: ROWS / 2, after: ROWS / 2 - 1 };
+    // A new row comes where it belongs when the server has it.
+    if (this.writes.inserted.has(key)) return false;
+    const window = { around: key, before: ROWS / 2, after: ROWS / 2 - 1 };
     await this.app.attempt(() => this.tree.change({ window }));
     if (!this.tree.row(key)) return false;
     this.rows.startAt(key);
@@ -336,8 +347,7 @@ export class Outline {
   }
 
   /** Brings a row into view, and selects it. */
-  async find(id) {
-    const key = this.writes.keys.of(id);
+  async find(key) {
     if (!await this.#bring(key)) return false;
     this.acts.selectRow(key);
     return true;

@@ -79,7 +79,7 @@ export class People {
   say() {
     const { editor, selection, source, writes, tree } = this.#page;
     const key = editor.key ?? selection.key;
-    const id = key === null ? null : writes.keys.id(key);
+    const id = key === null || writes.inserted.has(key) ? null : key;
     if (id === null) return this.#presence?.set({ object: tree.outline.state.under });
     if (editor.key === null) return this.#presence?.set({ object: id });
     const [start, end] = editor.selection;
@@ -91,13 +91,12 @@ export class People {
   }
 
   #changed() {
-    const { writes } = this.#page;
     const { state, isLive } = this.#presence;
     this.others = !isLive ? [] : state.filter(({ isSelf }) => !isSelf).map((person) => ({
       connection: person.connection, value: person.value, label: person.name ?? '?',
       name: personText({ user: person.name, userClaimed: person.claimed, sessionNumber: person.session || null }),
       colour: colourOf(whoOf(person)), who: whoOf(person),
-      key: person.value?.object ? writes.keys.of(person.value.object) : null,
+      key: person.value?.object ?? null,
     }));
     this.#showBar();
     this.show();
@@ -119,11 +118,10 @@ export class People {
   }
 
   /** Goes to the row where somebody is. */
-  #goTo({ key, name }) {
-    const { app, rows, tree, writes, source } = this.#page;
-    const id = key === null ? null : writes.keys.id(key);
+  #goTo({ key: id, name }) {
+    const { app, rows, tree, source } = this.#page;
     if (id === null || id === source.home) return app.announce(`${name} is in no row`);
-    if (tree.row(key) && rows.reveal(key)) return undefined;
+    if (tree.row(id) && rows.reveal(id)) return undefined;
     return app.attempt(async () => (await import('./search.js')).jump(this.#page, id));
   }
 

@@ -4,19 +4,17 @@ import { short } from './texts.js';
 
 /** Offers the drafts of windows that have ended, if the server does not have them. */
 export async function restore(page) {
-  const { nest, source, drafts, app, mayEdit } = page;
+  const { drafts, app, mayEdit } = page;
   if (!mayEdit) return;
   for (const draft of await drafts.found()) {
     if (typeof draft.text !== 'string' || draft.text.trim() === '') draft.done();
-    else if (draft.id) await restoreText(page, draft).catch(app.fault);
-    else if (await isStored(nest, source, draft)) draft.done();
-    else offerRow(page, draft);
+    else await restoreText(page, draft).catch(app.fault);
   }
 }
 
 /** A text of a row: it is what the server has, or can go on from it, or is offered. */
 async function restoreText(page, { id, field, text, base, done }) {
-  const { nest, source, app, writes, texts, tree } = page;
+  const { nest, source, app, texts, tree } = page;
   const object = await nest.object(id).catch((error) => {
     if (error.code === 'NOT_FOUND') return null;
     throw error;
@@ -25,9 +23,8 @@ async function restoreText(page, { id, field, text, base, done }) {
   const stored = object.values[source[field]] ?? '';
   if (stored === text) return done();
   const put = () => {
-    const key = writes.keys.of(id);
-    const row = tree.row(key);
-    const opened = texts.open(key, field, row ? row[field] : stored, row ? tree.revision : object.revision);
+    const row = tree.row(id);
+    const opened = texts.open(id, field, row ? row[field] : stored, row ? tree.revision : object.revision);
     done();
     texts.typed(opened, text, null);
     texts.flush(opened);
@@ -37,13 +34,6 @@ async function restoreText(page, { id, field, text, base, done }) {
   return app.notice(`Not saved last time, and others have changed it since: “${short(text, 80)}”`, {
     kind: 'warning', actions: [['Put it there', put], ['Discard', done]],
   });
-}
-
-/** Whether a row with this text is where it was to be: its receipt may have been lost. */
-async function isStored(nest, source, { text, parent }) {
-  if (!parent) return false;
-  const strings = [`${source.parent} == ${parent} AND ${source.title} == `, ''];
-  return await nest.count(source.entity.where(Object.assign([...strings], { raw: strings }), text)) > 0;
 }
 
 function offerRow(page, { text, done }) {

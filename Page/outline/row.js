@@ -4,6 +4,8 @@ import { button, fill, icon, make } from '../shell/dom.js';
 
 const FOLD = 'M6 4l4 4-4 4';
 const MORE = 'M3.4 8h.2M7.9 8h.2M12.4 8h.2';
+/** A sign and words for a row that the server has not confirmed, as in the explorer. */
+const PENDING = { queued: ['…', 'waits to be sent'], sent: ['↑', 'on its way to the server'] };
 /** Levels that are indented; deeper rows would leave no room for their texts. */
 const INDENTS_MAX = 24;
 /** What a text has besides words: tags and names to search for, and addresses. */
@@ -50,11 +52,14 @@ export class RowElement {
     this.note = make('div', { className: 'note', dir: 'auto' });
     this.chips = make('div', { className: 'chips' });
     this.people = make('div', { className: 'here', data: { who: '' } });
+    this.mark = make('span', { className: 'pending-mark' });
     this.cell = make('div', { role: 'gridcell', className: 'cell' }, this.people, mayEdit ? this.more : null, this.fold,
-      this.bullet, make('div', { className: 'body' }, this.title, this.note, this.chips));
+      this.bullet, make('div', { className: 'body' }, this.title, this.note, this.chips), this.mark);
     this.element = make('div', { role: 'row', className: 'row' }, this.cell);
     this.row = null;
     this.texts = {};
+    this.address = null;
+    this.pending = 'none';
     /** What is shown. */
     this.state = [];
     /** Whether its height was read since. */
@@ -67,7 +72,7 @@ export class RowElement {
    */
   fill(row, { place, editing, siblings, isSelected }) {
     this.row = row;
-    const state = [row.key, row.id, row.depth, row.children, row.isExpanded, row.done, row.isNew, row.title, row.note,
+    const state = [row.key, row.depth, row.children, row.isExpanded, row.done, row.isNew, row.pending, row.title, row.note,
       place, editing, siblings?.place, siblings?.count, isSelected];
     const isSame = this.state.length > 0 && state.every((each, at) => each === this.state[at]);
     if (isSame) return;
@@ -75,11 +80,10 @@ export class RowElement {
     this.isMeasured = false;
     const { element } = this;
     element.dataset.key = row.key;
-    // A receipt may come before the rows of its revision: until then the page does not say that the object is in them.
-    const isThere = Boolean(row.id) && !row.isNew;
-    if (isThere) element.dataset.id = row.id;
-    else delete element.dataset.id;
-    element.toggleAttribute('data-pending', !isThere);
+    // Until the rows have it as the server does, the page does not say that the object exists.
+    if (row.isNew) delete element.dataset.id;
+    else element.dataset.id = row.id;
+    this.#mark(row.pending);
     element.id = `row${row.key}`;
     element.style.setProperty('--depth', Math.min(row.depth, INDENTS_MAX));
     element.setAttribute('aria-level', row.depth + 1);
@@ -95,15 +99,26 @@ export class RowElement {
     this.fold.setAttribute('aria-label', row.isExpanded ? 'Fold' : 'Unfold');
     this.fold.hidden = row.children === 0;
     this.bullet.classList.toggle('full', row.children > 0 && !row.isExpanded);
-    if (this.address !== (row.id ?? 0)) {
-      this.address = row.id ?? 0;
-      if (row.id) this.bullet.href = `/outline/${row.id}`;
-      else this.bullet.removeAttribute('href');
+    const address = row.isNew ? '' : `/outline/${row.id}`;
+    if (this.address !== address) {
+      this.address = address;
+      set(this.bullet, 'href', address || null);
       this.bullet.setAttribute('aria-label', 'Open this row');
     }
     this.#show('title', row.title, editing === 'title');
     this.note.hidden = !row.note && editing !== 'note';
     this.#show('note', row.note ?? '', editing === 'note');
+  }
+
+  /** Says that the server has not confirmed the row: `pending` is 'none', 'queued' or 'sent'. */
+  #mark(pending) {
+    if (this.pending === pending) return;
+    this.pending = pending;
+    set(this.element, 'data-pending', pending === 'none' ? null : pending);
+    const [sign, words] = PENDING[pending] ?? [];
+    this.mark.title = words ?? '';
+    fill(this.mark, sign && make('span', { 'aria-hidden': 'true' }, sign),
+      words && make('span', { className: 'quiet' }, words));
   }
 
   #show(field, text, isEdited) {
@@ -130,6 +145,7 @@ export class RowElement {
     element.id = `grey${place}`;
     delete element.dataset.key;
     delete element.dataset.id;
+    this.#mark('none');
     element.style.setProperty('--depth', 0);
     element.setAttribute('aria-rowindex', place + 1);
     for (const name of ['aria-posinset', 'aria-setsize', 'aria-expanded', 'aria-selected', 'aria-level']) {

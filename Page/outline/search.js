@@ -22,15 +22,15 @@ export function search(page, text = '') {
 
 /** Asks where rows go, and moves them there. */
 export async function moveTo(page, rows) {
-  const { source, app, commands, tree, writes } = page;
+  const { source, app, commands, tree } = page;
   const moved = new Set(rows.map(({ key }) => key));
   const home = source.home && { id: source.home, title: 'Home', path: 'To the top level' };
   await pick(page, {
     title: rows.length === 1 ? 'Move the row to…' : `Move ${rows.length} rows to…`, label: 'Below which row?',
     first: home,
-    accepts: ({ id }) => !moved.has(writes.keys.of(id)),
+    accepts: ({ id }) => !moved.has(id),
     found: async ({ id, title }) => {
-      const receipt = await commands.move(rows, { parent: writes.keys.of(id) });
+      const receipt = await commands.move(rows, { parent: id });
       const go = () => app.go(id === source.home ? '/outline' : `/outline/${id}`);
       if (receipt) app.notice(`Moved to “${title}”`, { actions: [['Go there', go]] });
     },
@@ -187,7 +187,7 @@ const containing = (...names) => {
 
 /** Shows a row wherever it is: unfolds those above it, or goes to its place. */
 export async function jump(page, id) {
-  const { tree, nest, source, writes, app } = page;
+  const { tree, nest, source, app } = page;
   const under = tree.outline.state.under;
   const above = [];
   let at = id;
@@ -201,9 +201,9 @@ export async function jump(page, id) {
       if (above.length > 0) await tree.outline.setExpanded(above, true);
       page.folds.keep(tree.outline);
     });
-    if (tree.row(writes.keys.of(id))) {
-      page.rows.reveal(writes.keys.of(id));
-      page.acts.selectRow(writes.keys.of(id));
+    if (tree.row(id)) {
+      page.rows.reveal(id);
+      page.acts.selectRow(id);
       return;
     }
     if (await page.find(id)) return;

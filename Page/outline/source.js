@@ -67,11 +67,10 @@ export class Source {
     return given;
   }
 
-  /** A place for a transaction. */
-  place({ of, after, before, isFirst }) {
-    const owner = { of, as: this.parent };
-    if (after != null) return { ...owner, after };
-    if (before != null) return { ...owner, before };
+  /** A place for a transaction. A neighbour that is gone when the server gets it does not count. */
+  place({ parent, after = null, before = null, isFirst = false }) {
+    const owner = { of: parent, as: this.parent };
+    if (after !== null || before !== null) return { ...owner, near: { left: after, right: before } };
     return isFirst ? { ...owner, first: true } : owner;
   }
 }

@@ -21,7 +21,7 @@ export class Status {
     const { revision } = tree;
     const words = `${counted(tree.total, 'row', 'rows')} · revision ${revision}`;
     this.count.textContent = tree.isLoaded ? words : 'Loading…';
-    const waiting = writes.count + texts.dirty.filter(({ isQueued }) => !isQueued).length;
+    const waiting = writes.pending.length + texts.dirty.filter(({ sent }) => sent === null).length;
     const isOffline = nest.state.phase !== 'ready';
     this.waiting.textContent = waiting === 0 ? ''
       : isOffline ? `${counted(waiting, 'change waits', 'changes wait')} for the connection`
@@ -41,7 +41,7 @@ export class Status {
     if (text.fault) {
       parts.push(make('span', { className: 'chip fault', role: 'alert' }, `Not saved: ${text.fault.message} `,
         button('Try again', () => { text.fault = null; texts.flush(text); this.show(); }),
-        button('Discard', () => texts.discard(text))));
+        button('Discard', () => texts.revert(text))));
     }
     if (text.theirs !== null) {
       parts.push(make('span', { className: 'chip theirs', role: 'status' },

@@ -17,15 +17,22 @@ class Text {
   isComposing = false;
   /** What the server has while an input method composes; merged when it ends. */
   later = null;
-  /** What is being sent. */
+  /** What is being sent; null: nothing is. */
   sent = null;
+  /** Whether its row is not stored yet, and with what text it will be. */
+  isNew = false;
+  inserted = '';
   /** Their text, that this one has not taken; null: none. */
   theirs = null;
   /** Why the server refused it. */
   fault = null;
   timer = null;
   since = null;
-  isQueued = false;
+  /** How many writes are about it, in flight or waiting; `queued` resolves when they have their answers. */
+  holds = 0;
+  queued = null;
+  /** How many of them are of other kinds: then it is not sent alone. */
+  claims = 0;
 
   constructor(key, field, base, revision) {
     Object.assign(this, { key, field, base, text: base, revision });
@@ -34,10 +41,17 @@ class Text {
   get isDirty() {
     return this.text !== this.base;
   }
+
+  get isQueued() {
+    return this.holds > 0;
+  }
 }
 
 export class Texts {
   #all = new Map();
+  /** The rows that are here, and their revision. */
+  #rows = [];
+  #revision = 0;
   #writes;
   #source;
   #nest;
@@ -94,7 +108,7 @@ export class Texts {
   /** Ends editing: the text stays until the server has it. */
   close(text) {
     text.isOpen = false;
-    const isWaiting = text.isDirty || text.isQueued || this.#writes.keys.id(text.key) === null;
+    const isWaiting = text.isDirty || text.isQueued;
     if (!isWaiting && text.theirs === null && text.later === null) this.#forget(text);
     else this.flush(text);
   }
@@ -111,17 +125,23 @@ export class Texts {
     this.#changed(text);
   }
 
+  /** Drops what was typed; who edits it goes on with what the server has. */
+  revert(text) {
+    if (!text.isOpen) return this.discard(text);
+    Object.assign(text, { text: text.base, theirs: null, fault: null });
+    this.keep(text);
+    return this.#changed(text);
+  }
+
   #draftName({ key, field }) {
     return `${key}.${field}`;
   }
 
   keep(text) {
     const { key, field, base } = text;
-    const id = this.#writes.keys.id(key);
-    // A row that has no id is not stored at all: its place is kept, too.
-    const isStored = id !== null && !text.isDirty;
+    const isStored = !text.isNew && !text.isDirty;
     if (isStored || text.text === '') this.#drafts.drop(this.#draftName(text));
-    else this.#drafts.keep(this.#draftName(text), { id, field, base, text: text.text, parent: text.parent ?? null });
+    else this.#drafts.keep(this.#draftName(text), { id: key, field, base, text: text.text });
   }
 
   /** Somebody has typed. */
@@ -142,70 +162,129 @@ export class Texts {
   flush(text) {
     clearTimeout(text.timer);
     text.since = null;
-    if (text.isComposing || !text.isDirty || text.isQueued || text.fault) return text.isQueued ? text.queued : null;
-    text.isQueued = true;
-    let conflicts = 0;
-    text.queued = this.#writes.add({
-      ...this.#write(text),
-      mend: async (error) => {
-        conflicts += 1;
-        return error.code === 'CONFLICT' && conflicts <= CONFLICTS_MAX && this.readAgain(text);
-      },
+    if (this.get(text.key, text.field) !== text) return null;
+    if (text.isQueued) return text.queued;
+    if (text.isComposing || !text.isDirty || text.fault) return null;
+    return this.#hold(text, this.#send(text));
+  }
+
+  /** Sends all texts. Resolves when the server has all that is typed, or has refused it. */
+  async flushAll() {
+    const isOpen = ({ isDirty, isQueued, isComposing, fault }) => isQueued || (isDirty && !isComposing && !fault);
+    for (let open; (open = this.all.filter(isOpen)).length > 0;) await Promise.all(open.map((text) => this.flush(text)));
+  }
+
+  /** A write is about a text until `end` resolves. Resolves when all writes that are about it now have ended. */
+  #hold(text, end) {
+    text.holds += 1;
+    const ended = end.then(() => {
+      text.holds -= 1;
+      if (text.holds > 0) return;
+      text.queued = null;
+      this.#rest(text);
     });
+    text.queued = Promise.all([text.queued, ended]);
     return text.queued;
   }
 
-  /** Sends all texts. */
-  flushAll() {
-    return Promise.all(this.all.map((text) => this.flush(text)));
+  /** No write is about a text any more. */
+  #rest(text) {
+    if (this.get(text.key, text.field) !== text) return;
+    // Rows that came with the last answer.
+    this.#look(text);
+    if (text.isDirty && !text.fault) this.typed(text, text.text, text.selection);
+    else {
+      this.keep(text);
+      if (!text.isOpen && !text.isDirty && text.theirs === null) this.#forget(text);
+    }
+    this.#changed(text);
   }
 
-  #write(text) {
-    const { key, field } = text;
-    const { entity } = this.#source;
-    const attribute = this.#source[field];
+  /** A write of another kind inserts a text with its row. `end` resolves with its answer. */
+  inserts(text, end) {
+    Object.assign(text, { isNew: true, sent: text.text, inserted: text.text });
+    this.keep(text);
+    this.#hold(text, end);
+  }
+
+  /** It was inserted with its row. */
+  inserted(text, { revision }) {
+    text.isNew = false;
+    text.sent = null;
+    this.stored(text, text.inserted, revision);
+  }
+
+  /**
+   * A write of another kind is about texts, too: they are not sent alone until `release(receipt)`, which takes what they
+   * have `sent` as stored if there is a receipt. `ready` resolves when everything is answered that was made before, and
+   * they are merged with what others wrote: it never waits for what is made later.
+   */
+  claim(texts) {
+    const ready = Promise.all(texts.flatMap((text) => [text.queued, this.#writes.settled(text.key)]))
+      .then(() => { for (const text of texts) this.#look(text); });
+    let free;
+    const end = new Promise((resolve) => { free = resolve; });
+    for (const text of texts) {
+      clearTimeout(text.timer);
+      text.since = null;
+      text.claims += 1;
+      this.#hold(text, end);
+    }
     return {
-      name: () => `edit “${short(field === 'title' ? text.text : text.rowTitle ?? 'a note')}”`,
-      coalescing: { key: `${key}.${field}`, milliseconds: COALESCE_MS },
-      begin: () => {
-        text.sent = text.text;
-        // What was typed back to what the server has needs no write.
-        if (text.isDirty) return true;
-        this.#ended(text);
-        return false;
-      },
-      body: (tx, id) => {
-        const object = id(key);
-        if (text.revision > 0) tx.expect(object, text.revision);
-        tx.update(entity, object, { [attribute]: text.sent });
-      },
-      done: ({ revision, isChanged }) => {
-        this.stored(text, text.sent, isChanged ? revision : text.revision);
-        this.#ended(text);
-      },
-      refused: (error) => {
-        text.sent = null;
-        text.isQueued = false;
-        if (error.code === 'NOT_FOUND') {
-          this.discard(text);
-          this.#gone(text);
-        } else {
-          text.fault = error;
-          this.#changed(text);
+      ready,
+      release: (receipt = null) => {
+        for (const text of texts) {
+          text.claims -= 1;
+          if (receipt && text.sent !== null) this.stored(text, text.sent, receipt.revision);
+          text.sent = null;
         }
+        free();
       },
     };
   }
 
-  #ended(text) {
-    text.sent = null;
-    text.isQueued = false;
-    if (text.isDirty) this.typed(text, text.text, text.selection);
-    else {
-      this.keep(text);
-      if (!text.isOpen && text.theirs === null) this.#forget(text);
+  /** Sends a text until it is stored, or another write is about it, too. */
+  async #send(text) {
+    for (let conflicts = 0; ; conflicts += 1) {
+      // A move of its row, say, gives it another revision.
+      const settled = this.#writes.settled(text.key);
+      if (settled) await settled;
+      if (text.claims > 0 || !text.isDirty) return undefined;
+      const error = await this.#write(text);
+      if (!error) return undefined;
+      if (error.code !== 'CONFLICT' || conflicts >= CONFLICTS_MAX) return this.#refused(text, error);
+      const fault = await this.readAgain(text).then(() => null, (reason) => reason);
+      if (fault) return this.#refused(text, fault);
     }
-    this.#changed(text);
+  }
+
+  /** Resolves with what refused it, or undefined. */
+  async #write(text) {
+    const { key, field, revision } = text;
+    const name = `edit “${short(field === 'title' ? text.text : text.rowTitle ?? 'a note')}”`;
+    const sent = text.text;
+    text.sent = sent;
+    let fault;
+    const { end } = this.#writes.make(name, (tx) => {
+      if (revision > 0) tx.expect(key, revision);
+      tx.update(this.#source.entity, key, { [this.#source[field]]: sent });
+    }, {
+      coalescing: { key: `${key}.${field}`, milliseconds: COALESCE_MS },
+      done: (receipt) => this.stored(text, sent, receipt.isChanged ? receipt.revision : revision),
+      refused: (error) => { fault = error; },
+      undone: () => { if (text.text === sent) text.text = text.base; },
+    });
+    await end;
+    text.sent = null;
+    return fault;
+  }
+
+  #refused(text, error) {
+    if (text.claims > 0) return;
+    if (error.code === 'NOT_FOUND') {
+      this.discard(text);
+      this.#gone(text);
+    } else text.fault = error;
   }
 
   /** The server has a text at a revision, by a write of this page. */
@@ -216,22 +295,15 @@ export class Texts {
   }
 
   async readAgain(text) {
-    const { values, revision } = await this.#nest.object(this.#writes.keys.id(text.key), { timeout: Infinity });
+    const { values, revision } = await this.#nest.object(text.key, { timeout: Infinity });
     this.arrived(text, values[this.#source[text.field]] ?? '', revision);
     text.revision = Math.max(text.revision, revision);
-    return true;
   }
 
   /** The server has a text at a revision: the own one, or that of others. */
   arrived(text, value, revision) {
     if (revision < text.revision || value === text.base) {
       if (value === text.base) text.revision = Math.max(text.revision, revision);
-      return;
-    }
-    if (value === text.sent) {
-      // Others have it already: it is stored.
-      text.base = value;
-      text.revision = revision;
       return;
     }
     if (text.isComposing) {
@@ -273,14 +345,24 @@ export class Texts {
 
   /** The rows at a revision: others may have written. */
   rows(rows, revision) {
+    this.#rows = rows;
+    this.#revision = revision;
     for (const text of this.all) {
-      const row = rows.find(({ key }) => key === text.key);
-      if (!row) continue;
-      text.rowTitle = row.title;
-      this.arrived(text, row[text.field] ?? '', revision);
+      if (!this.#look(text)) continue;
       const isWaiting = text.isDirty || text.isQueued || text.theirs !== null || text.later !== null;
       if (!text.isOpen && !isWaiting) this.#forget(text);
     }
+  }
+
+  /** Takes what the row of a text has. Returns whether it is here, and says what the server has. */
+  #look(text) {
+    const row = this.#rows.find(({ key }) => key === text.key);
+    if (!row) return false;
+    text.rowTitle = row.title;
+    // The row shows what is sent: whether others have written meanwhile, the answer says.
+    if (text.sent !== null) return false;
+    this.arrived(text, row[text.field] ?? '', this.#revision);
+    return true;
   }
 }
 

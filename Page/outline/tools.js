@@ -57,9 +57,9 @@ export class Tools {
   };
 
   /** What one can undo and redo, by name. */
-  undoState(state) {
-    showNext(this.undo, 'Undo', state?.undo?.name ?? null);
-    showNext(this.redo, 'Redo', state?.redo?.name ?? null);
+  undoNames({ undo, redo }) {
+    showNext(this.undo, 'Undo', undo);
+    showNext(this.redo, 'Redo', redo);
   }
 
   // MARK: Menus
@@ -90,12 +90,12 @@ export class Tools {
 
   /** The row that the others are below has no place among them: a dialog edits it. */
   #rename(under) {
-    const { app, nest, source, path } = this.#page;
+    const { app, writes, source, path } = this.#page;
     return app.attempt(async () => {
       const title = await app.askText({ title: 'Rename', label: 'Title', value: path.steps.at(-1)?.title ?? '' });
       if (title === null) return;
-      await nest.transaction(`rename “${short(title)}”`,
-        (tx) => tx.update(source.entity, under, { [source.title]: title }));
+      writes.make(`rename “${short(title)}”`, (tx) => tx.update(source.entity, under, { [source.title]: title }),
+        { refused: app.fault });
     });
   }
 
@@ -117,7 +117,7 @@ export class Tools {
     const key = (keys) => keyText(keys);
     const isOne = rows.length === 1;
     const tops = topsOf(tree.rows, rows.map((each) => each.key));
-    const id = page.writes.keys.id(row.key);
+    const id = row.isNew ? null : row.key;
     const entries = [
       isOne && { text: 'Open', key: key('Alt+→'), isOff: !id, act: () => page.acts.zoom(row) },
       isOne && row.children > 0 && { text: row.isExpanded ? 'Fold' : 'Unfold',

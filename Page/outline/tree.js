@@ -1,12 +1,15 @@
-// The rows that the page shows: those of a live outline, with what waits to be written laid over them.
+// The rows that the page shows: those of a live outline, which has what was written here already; and over them what is
+// being typed, and what is being folded.
 
-import { indexOf, laid } from './overlay.js';
+import { folded, indexOf } from './overlay.js';
 
 /** From one request for other rows to the next, in milliseconds; the newest counts. */
 const SCROLL_MS = 50;
 /** Rows that are asked for at once, at least and at most. */
 const ROWS_MIN = 150;
 const ROWS_MAX = 450;
+/** Changes of the outline with a state. */
+const ROWS = new Set(['snapshot', 'diff', 'position', 'totals', 'request', 'pending']);
 
 /**
  * `rows`, `start`, `total` and `under` are what is to be shown; `revision` is that of the server's rows in it. A
@@ -16,20 +19,19 @@ const ROWS_MAX = 450;
 export class Tree {
   #outline;
   #source;
-  #keys;
   #writes;
   #texts;
   #listeners = new Set();
-  /** What rows of the server look like here. */
+  /** What rows of the outline look like here. */
   #shown = new WeakMap();
   #base = { rows: [], start: 0, total: 0, under: 0 };
-  /** Changes that wait until it is known which rows are the own ones; null: none wait. */
-  #held = null;
   /** The object above the rows that the listeners know; null: they know none. */
   #told = null;
-  /** Rows that are folded at once, before the server has it. */
+  /** Sets of rows that are folded at once, before the server has it. */
   #folding = new Set();
   #scroll = { at: -Infinity, timer: null, next: null, asked: null };
+  /** A row that is waited for. */
+  #wanted = { key: null, act: null };
   rows = [];
   start = 0;
   total = 0;
@@ -37,14 +39,12 @@ export class Tree {
   revision = 0;
   isLoaded = false;
 
-  constructor({ outline, source, keys, writes, texts }) {
+  constructor({ outline, source, writes, texts }) {
     this.#outline = outline;
     this.#source = source;
-    this.#keys = keys;
     this.#writes = writes;
     this.#texts = texts;
     outline.subscribe((change) => this.#received(change));
-    writes.subscribe(() => this.#written());
   }
 
   subscribe(listener) {
@@ -59,96 +59,51 @@ export class Tree {
     return this.#outline.status;
   }
 
-  // MARK: What the server sends
+  // MARK: What the outline says
 
   #received(change) {
-    if (change.type === 'diff' || change.type === 'snapshot') {
-      this.#held ??= [];
-      this.#held.push(change);
-      this.#take();
-    } else if (change.type === 'position' || change.type === 'request') {
-      // The rows are the same: elsewhere among all, or the answer to a newer request, too.
-      if (this.#held || !this.isLoaded) return;
-      this.#base = this.#read(change.state);
-      this.#reached();
-      this.#tell({});
-    } else this.#tell({ status: change.type, error: change.error ?? null });
-  }
-
-  #take() {
-    const held = this.#held;
-    const own = held.some(({ type }) => type === 'snapshot') ? null : held.flatMap((change) => change.own);
-    if (own?.length !== 0 && this.#writes.mustWait(own)) return;
-    this.#held = null;
-    this.#base = this.#read(held.at(-1).state);
+    const { type, state } = change;
+    if (!ROWS.has(type)) return this.#tell({ status: type, error: change.error ?? null });
+    // Before the first rows nothing is shown.
+    if (!this.isLoaded && type !== 'snapshot' && type !== 'diff') return undefined;
     this.isLoaded = true;
+    const isNew = this.#writes.newness();
+    this.#base = {
+      rows: state.rows.map((row) => this.#row(row, state.pendingOf?.(row) ?? 'none', isNew)),
+      start: state.start, total: state.total, under: state.under,
+    };
     this.#reached();
-    this.#tell({
-      isReset: held.some(({ type }) => type === 'snapshot'), ...this.#whatOthersDid(held),
-    });
+    // The answer to a request for other rows leaves out some that exist.
+    const isReset = type === 'snapshot' && change.reason !== 'request';
+    return this.#tell({ isReset, ...whatOthersDid(change) });
   }
 
   /** The rows are those of the outline now, which is exact at its revision. */
   #reached() {
     this.revision = this.#outline.revision;
-    this.#writes.reached(this.revision);
     this.#texts.rows(this.#base.rows, this.revision);
   }
 
-  /**
-   * Revisions that change no row here call nobody. What was written by one of them is then no longer laid over the rows:
-   * others may have taken it back in the same moment.
-   */
+  /** Revisions that change no row here call nobody. */
   catchUp() {
-    if (this.#held || !this.isLoaded || this.#outline.revision <= this.revision) return;
+    if (!this.isLoaded || this.#outline.revision <= this.revision) return;
     this.#reached();
     this.#tell({});
   }
 
-  #read(state) {
-    return {
-      rows: state.rows.map((row) => this.#row(row)), start: state.start, total: state.total, under: state.under,
-    };
-  }
-
-  #row(row) {
+  #row(row, pending, newness) {
+    const isNew = newness(row.id, pending !== 'none');
     let shown = this.#shown.get(row);
-    const key = this.#keys.of(row.id);
-    if (!shown || shown.key !== key) {
+    if (!shown || shown.pending !== pending || shown.isNew !== isNew) {
       const { title, note, done, extra, parent } = this.#source;
       shown = {
-        key, id: row.id, depth: row.depth, children: row.children, isExpanded: row.isExpanded,
+        key: row.id, id: row.id, depth: row.depth, children: row.children, isExpanded: row.isExpanded, pending, isNew,
         title: row.get(title) ?? '', note: (note && row.get(note)) ?? '', done: (done && row.get(done)) ?? false,
-        extra: (extra && row.get(extra)) ?? null, parent: this.#keys.of(row.get(parent)?.id ?? 0),
+        extra: (extra && row.get(extra)) ?? null, parent: row.get(parent)?.id ?? 0,
       };
       this.#shown.set(row, shown);
     }
     return shown;
-  }
-
-  #whatOthersDid(changes) {
-    const authors = [];
-    const changed = new Set();
-    const gone = new Set();
-    for (const { type, diff, authors: each = [], own = [], state } of changes) {
-      if (type !== 'diff') continue;
-      for (const { id, reason } of diff.deletedRows) if (reason !== 'outOfWindow') gone.add(this.#keys.of(id));
-      // A diff of a scroll or a fold has no author, one of several writes has some.
-      const others = each.filter(({ revision }) => !own.includes(revision));
-      if (others.length === 0) continue;
-      authors.push(...others);
-      for (const { at } of diff.updates) changed.add(this.#keys.of(state.rows[at[1]]?.id));
-      if (own.length > 0) continue;
-      for (const { id } of diff.insertedRows) changed.add(this.#keys.of(id));
-      for (const { to } of diff.moves) changed.add(this.#keys.of(state.rows[to[1]]?.id));
-    }
-    return { authors, changed, gone };
-  }
-
-  #written() {
-    if (this.#held) this.#take();
-    else if (this.isLoaded && this.#outline.revision > this.revision) this.#reached();
-    this.#tell({});
   }
 
   #tell(change) {
@@ -156,18 +111,22 @@ export class Tree {
     const isElsewhere = this.#told !== null && this.#told !== this.#base.under;
     if (this.isLoaded) this.#told = this.#base.under;
     for (const listener of this.#listeners) listener({ ...change, isElsewhere });
+    const { key, act } = this.#wanted;
+    if (key === null || !this.row(key)) return;
+    this.#wanted = { key: null, act: null };
+    act();
+  }
+
+  /** Calls `act` when a row shows; another call takes its place. */
+  whenShown(key, act) {
+    this.#wanted = { key, act };
   }
 
   #lay() {
-    const under = this.#keys.of(this.#base.under);
-    const { rows, start, total } = laid({ ...this.#base, under },
-      [...this.#writes.steps, ...[...this.#folding].flat()]);
+    const { rows, start, total } = folded(this.#base, new Set([...this.#folding].flatMap((keys) => [...keys])));
     const edited = new Set(this.#texts.all.map(({ key }) => key));
-    this.rows = rows.map((row) => {
-      if (!edited.has(row.key) && !row.isNew) return row;
-      return { ...row, ...this.#texts.values(row.key), id: row.id ?? this.#keys.id(row.key) };
-    });
-    Object.assign(this, { start, total, under });
+    this.rows = rows.map((row) => (edited.has(row.key) ? { ...row, ...this.#texts.values(row.key) } : row));
+    Object.assign(this, { start, total, under: this.#base.under });
   }
 
   /** A text is shown differently. */
@@ -177,13 +136,13 @@ export class Tree {
 
   /** Folds or unfolds rows. What is folded goes at once; what is unfolded comes from the server. */
   async setExpanded(rows, isExpanded) {
-    const steps = isExpanded ? [] : rows.map(({ key }) => ({ kind: 'fold', key, isExpanded }));
-    this.#folding.add(steps);
+    const keys = new Set(isExpanded ? [] : rows.map(({ key }) => key));
+    this.#folding.add(keys);
     if (!isExpanded) this.#tell({});
     try {
-      await this.#outline.setExpanded(rows.map(({ key }) => this.#keys.id(key)), isExpanded);
+      await this.#outline.setExpanded(rows.map(({ key }) => key), isExpanded);
     } finally {
-      this.#folding.delete(steps);
+      this.#folding.delete(keys);
       if (!isExpanded) this.#tell({});
     }
   }
@@ -229,7 +188,7 @@ export class Tree {
     this.#scroll.asked = first;
     // Around a row the window follows what is looked at, whatever others write above it.
     const held = this.at(first);
-    const window = held?.id ? { around: held.id, before, after: size - before - 1 }
+    const window = held && !held.isNew ? { around: held.id, before, after: size - before - 1 }
       : { offset: Math.max(0, first - before), limit: size };
     this.ask({ window });
   }
@@ -253,4 +212,21 @@ export class Tree {
     Object.assign(this.#scroll, { timer: null, asked: null });
     return this.#outline.change(change);
   }
+}
+
+/** What a change of the outline says about others: who they are, and which rows. And which rows have gone. */
+function whatOthersDid({ type, diff, authors = [], own = [], state }) {
+  if (type !== 'diff') return {};
+  const changed = new Set();
+  const gone = new Set(diff.deletedRows.filter(({ reason }) => reason !== 'outOfWindow').map(({ id }) => id));
+  // A diff of a scroll or a fold has no author, one of several writes has some.
+  const others = authors.filter(({ revision }) => !own.includes(revision));
+  if (others.length > 0) {
+    for (const { at } of diff.updates) changed.add(state.rows[at[1]]?.id);
+    if (own.length === 0) {
+      for (const { id } of diff.insertedRows) changed.add(id);
+      for (const { to } of diff.moves) changed.add(state.rows[to[1]]?.id);
+    }
+  }
+  return { authors: others, changed, gone };
 }

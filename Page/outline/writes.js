@@ -1,174 +1,171 @@
-// What waits to be written: one transaction after the other, in the order in which somebody made them. Each shows at
-// once, as steps over the rows that the server has sent (overlay.js), and is sent until the server has answered.
+// What is written here: transactions that show at once, in the rows of the library's optimistic outline. They are sent in
+// the order in which somebody made them; this module knows what each is for.
 
-import { NestError } from '/client/index.js';
+import { optimistic } from '/client/optimistic.js';
 
-/** How long to wait before a write is sent again that the server could not take, in milliseconds. */
-const PAUSE_MS = 500;
-
-/** The keys of rows: their ids; below 0 for rows whose insertion has no receipt yet. */
-export class Keys {
-  #next = -1;
-  /** The key of an object that was inserted here, and the reverse. */
-  #keys = new Map();
-  #ids = new Map();
-
-  /** A key for a row that is new. */
-  make() {
-    return this.#next--;
-  }
-
-  /** The key of an object. */
-  of(id) {
-    return this.#keys.get(id) ?? id;
-  }
-
-  /** The id of a key; null: its object is not stored. */
-  id(key) {
-    return key > 0 ? key : this.#ids.get(key) ?? null;
-  }
-
-  know(key, id) {
-    this.#ids.set(key, id);
-    this.#keys.set(id, key);
-  }
-}
+/** The code of a write that was undone before it was sent: nothing was refused. */
+const UNDONE = 'CANCELLED';
+/** Inserted objects that are remembered until a row shows them; most of those beyond are far from what is shown. */
+const UNSEEN_MAX = 10_000;
 
 export class Writes {
   #nest;
-  #listeners = new Set();
-  #isRunning = false;
-  #idle = [];
-  /** The write that is being sent, and those behind it. */
-  #queue = [];
-  /** Writes with a receipt, whose steps apply until the rows are at its revision. */
-  #made = [];
-  /** Revisions of receipts that the rows may not show yet. */
-  #known = new Set();
+  #local;
+  /** The objects that a write changes beside their texts, of writes that the rows do not have yet. */
+  #touched = new Map();
+  /** Objects that were inserted here, and that no row has shown as the server has them. */
+  #unseen = new Set();
+  /** How many writes were made anew after a refusal, and have no answer. */
+  #mending = 0;
 
-  constructor(nest, keys) {
+  /** `mayEdit`: without, nothing is written, and no ids are reserved. */
+  constructor(nest, mayEdit) {
     this.#nest = nest;
-    this.keys = keys;
+    this.#local = mayEdit ? optimistic(nest) : null;
   }
 
+  /** The live rows: with own writes, if there can be any. */
+  outline(request, folds) {
+    return (this.#local ?? this.#nest).outline(request, folds);
+  }
+
+  /** Calls a function when a write was made, or its state has changed. Returns what ends it. */
   subscribe(listener) {
-    this.#listeners.add(listener);
+    return this.#local?.subscribe(listener) ?? (() => {});
   }
 
-  #changed() {
-    for (const listener of this.#listeners) listener();
+  /** The writes that the rows do not have yet as the server has them. */
+  get pending() {
+    return this.#local?.pending ?? [];
   }
 
-  /** How many writes have no receipt. */
-  get count() {
-    return this.#queue.length;
-  }
-
-  /** What is laid over the rows. */
-  get steps() {
-    return [...this.#made, ...this.#queue].flatMap(({ steps }) => steps);
-  }
-
-  /** Whether rows at these revisions may be shown: one that was inserted here has no key before its receipt. */
-  mustWait(own) {
-    const [first] = this.#queue;
-    if (!first?.isSent || !first.inserts) return false;
-    return own === null || own.some((revision) => !this.#known.has(revision));
-  }
-
-  /** The rows are at a revision: steps that they contain go. */
-  reached(revision) {
-    this.#made = this.#made.filter((write) => write.revision > revision);
-    for (const known of this.#known) if (known <= revision) this.#known.delete(known);
+  /** The objects that are inserted by writes that the rows do not have yet. */
+  get inserted() {
+    return new Set(this.pending.flatMap(({ ids }) => ids));
   }
 
   /**
-   * Adds a write.
-   *
-   * - `name` of the undo entry, or what gives it when it is sent. `steps` to show. `coalescing`, `key`: of the
-   *   transaction.
-   * - `body(tx, id, made)` adds its steps: `id(key)` is an object; `made(key, object)` names one that `tx` inserts.
-   * - `inserts`: whether it makes rows. `begin()`: called, and awaited, before it is sent; it is left out if that is
-   *   false.
-   * - `mend(error)`: called when the server refuses; true: send it again, as it is now.
-   * - `done(receipt)`, `refused(error)`.
-   *
-   * Resolves with the receipt; null: it was refused, or left out.
+   * Says for rows whether they are new: inserted here, and not yet seen as the server has them. A paused outline keeps
+   * its rows when their writes are settled. `isPending`: whether a write changes the row.
    */
-  add(write) {
+  newness() {
+    for (const id of this.inserted) this.#unseen.add(id);
+    if (this.#unseen.size > UNSEEN_MAX) this.#unseen = this.inserted;
+    return (id, isPending) => {
+      if (!isPending) this.#unseen.delete(id);
+      return isPending && this.#unseen.has(id);
+    };
+  }
+
+  /** Resolves when everything that was written has an answer. */
+  async idle() {
+    await Promise.allSettled(this.pending.map(({ done }) => done));
+  }
+
+  /** Resolves when the rows have all writes that change an object beside its text; null: they have them. */
+  settled(id) {
+    const { pending } = this;
+    for (const write of this.#touched.keys()) if (!pending.includes(write)) this.#touched.delete(write);
+    const found = [...this.#touched].filter(([, objects]) => objects.includes(id)).map(([write]) => write);
+    if (found.length === 0) return null;
     return new Promise((resolve) => {
-      this.#queue.push({ steps: [], isSent: false, ...write, resolve });
-      this.#changed();
-      this.#run();
+      const end = this.subscribe(() => {
+        if (this.pending.some((write) => found.includes(write))) return;
+        end();
+        resolve();
+      });
     });
   }
 
-  /** Resolves when everything that was added has an answer. */
-  idle() {
-    return this.#queue.length === 0 ? Promise.resolve() : new Promise((resolve) => { this.#idle.push(resolve); });
+  /**
+   * Calls `act(id)` with the id of an object that a transaction inserts: at once, unless ids have to be reserved; with
+   * null if none can be.
+   */
+  named(object, act) {
+    if (object.id !== null) return act(object.id);
+    const end = this.subscribe(() => {
+      if (object.id === null && this.pending.some(({ ids }) => ids.includes(null))) return;
+      end();
+      act(object.id);
+    });
+    return undefined;
   }
 
-  async #run() {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    while (this.#queue.length > 0) {
-      const [write] = this.#queue;
-      const receipt = await this.#send(write);
-      this.#queue.shift();
-      write.resolve(receipt);
-      this.#changed();
+  /**
+   * Makes a transaction of the steps that `body(tx)` adds. Returns the write; `write.ids` are those of its new rows.
+   *
+   * - `touched`: the objects that it changes, without those whose text it writes.
+   * - `coalescing`: as of the library.
+   * - `mend(error)`: called when it is refused; true: its steps are made anew, with the same ids.
+   * - `done(receipt)`; `refused(error)`: it was, or it is not known whether it was made; `undone()`: before it was sent.
+   *
+   * `write.end` resolves with the receipt; null: there is none.
+   */
+  make(name, body, { touched = [], coalescing, ...rest } = {}) {
+    const write = this.#local.transaction(name, body, coalescing && { coalescing });
+    return this.#follow(write, { body, touched, ...rest });
+  }
+
+  #follow(write, given) {
+    if (given.touched.length > 0) this.#touched.set(write, given.touched);
+    write.end = this.#ended(write, given);
+    return write;
+  }
+
+  async #ended(write, given) {
+    let receipt;
+    try {
+      receipt = await write.done;
+    } catch (error) {
+      return this.#failed(write, given, error);
     }
-    this.#isRunning = false;
-    for (const resolve of this.#idle.splice(0)) resolve();
-  }
-
-  async #send(write) {
-    for (;;) {
-      try {
-        if (await write.begin?.() === false) return null;
-        write.isSent = true;
-        const receipt = await this.#transact(write);
-        if (receipt.isChanged) {
-          this.#known.add(receipt.revision);
-          this.#made.push(Object.assign(write, { revision: receipt.revision }));
-        }
-        write.done?.(receipt);
-        return receipt;
-      } catch (error) {
-        if (await this.#again(write, error)) continue;
-        write.refused?.(error);
-        return null;
-      }
-    }
-  }
-
-  async #transact({ name, body, coalescing, key }) {
-    const objects = new Map();
-    const id = (rowKey) => {
-      const found = objects.get(rowKey) ?? this.keys.id(rowKey);
-      if (found === null) throw new NestError('NOT_FOUND', 'the row above it was not stored');
-      return found;
-    };
-    const receipt = await this.#nest.transaction(typeof name === 'function' ? name() : name,
-      (tx) => body(tx, id, (rowKey, object) => objects.set(rowKey, object)), { coalescing, key, timeout: Infinity });
-    for (const [rowKey, object] of objects) this.keys.know(rowKey, receipt.id(object));
+    given.done?.(receipt);
     return receipt;
   }
 
-  async #again(write, error) {
-    if (error.code === 'OUTCOME_UNKNOWN' && error.key && this.#nest.state.phase !== 'closed') {
-      // With its key it is executed at most once.
-      write.key = error.key;
-      return true;
+  async #failed(write, given, error) {
+    if (error.code === UNDONE) {
+      given.undone?.();
+      return null;
     }
-    if (error instanceof NestError && error.retry > 0 && error.retry !== 3 && this.#nest.state.phase !== 'closed') {
-      await new Promise((resolve) => { setTimeout(resolve, error.retryAfter || PAUSE_MS); });
-      return true;
+    // What it depends on may have been refused, and made anew, behind it.
+    const isBehind = error.code === 'NOT_FOUND' && this.#mending > 0 && !given.isAgain;
+    if (write.state !== 'refused' || !(given.mend?.(error) || isBehind)) {
+      given.refused?.(error, write);
+      return null;
     }
-    try {
-      return Boolean(await write.mend?.(error));
-    } catch {
-      return false;
-    }
+    const mended = this.mending();
+    return this.#follow(write.again(given.body, { inPlace: true }), { ...given, isAgain: true }).end.finally(mended);
+  }
+
+  /** Something is made anew until the result is called: what is refused meanwhile may have depended on it. */
+  mending() {
+    this.#mending += 1;
+    return () => { this.#mending -= 1; };
+  }
+
+  /**
+   * Makes one write of several transactions: the first shows at once, and what `body(group)` waits for comes before the
+   * others. Writes that are made later are sent behind it: it must not wait for them. `instead`: the write that this
+   * one is made for again. Returns the write.
+   */
+  group(name, body, { touched = [], instead = null } = {}) {
+    const others = new Set(this.pending);
+    const made = this.#local.group(name, body, { instead });
+    const write = this.pending.find((one) => !others.has(one));
+    if (write && touched.length > 0) this.#touched.set(write, touched);
+    made.catch(() => {});
+    // A client that is closed takes none.
+    return write ?? { done: made };
+  }
+
+  /** Takes back the newest change of this window, or does it again: 'undo' or 'redo'. Resolves with what the name is. */
+  async takeBack(which) {
+    const write = this.#local[which]();
+    const receipt = await write.done.catch((error) => {
+      if (error.code !== UNDONE) throw error;
+      return null;
+    });
+    return { name: receipt?.name || write.name || 'a change', conflictCount: receipt?.conflictCount ?? 0 };
   }
 }

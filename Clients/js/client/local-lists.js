@@ -239,10 +239,10 @@ export class LocalList {
       return this.#show(next, flags, { type: 'snapshot', reason }, bytes);
     }
     if (next.sections !== old.sections) {
-      const deleted = new Set(inbox.flatMap(({ change }) => change.diff?.deletedRows ?? [])
-        .filter(({ reason }) => reason === 'deleted').map(({ id }) => id));
-      for (const { tx } of writes) for (const one of tx?.mutations ?? []) deleted.add(one.delete?.object);
-      const diff = difference(old, next, (id) => (deleted.has(id) ? 'deleted' : 'unmatched'));
+      const reasons = new Map(inbox.flatMap(({ change }) => change.diff?.deletedRows ?? [])
+        .map(({ id, reason }) => [id, reason]));
+      for (const { tx } of writes) for (const one of tx?.mutations ?? []) reasons.set(one.delete?.object, 'deleted');
+      const diff = difference(old, next, (id) => reasons.get(id) ?? 'unmatched');
       if (!isNothing(diff)) {
         const diffs = inbox.filter(({ change }) => change.type === 'diff').map(({ change }) => change);
         const own = diffs.flatMap((one) => one.own);

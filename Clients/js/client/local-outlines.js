@@ -3,11 +3,19 @@
  * @module
  */
 
+import { objectID } from '../wire/model.js';
+import { Folds } from '../machine/folds.js';
 import { OutlineList } from '../machine/outlines.js';
 import { LocalList, withFlags } from './local-lists.js';
 import { OutlineResults, outlineRequest } from './outlines.js';
 import { OutlineShape, OutlineState } from './outline-state.js';
 import { shapeOf } from './shown.js';
+
+/** How long states wait for the answer to a fold state, in milliseconds. */
+const KEPT_MS_MAX = 2_000;
+
+/** Changes after which no answer is due soon. */
+const BREAKS = new Set(['disconnected', 'paused', 'reset']);
 
 /** A state of an outline that may show writes which the server has not confirmed. */
 class LocalOutlineState extends withFlags(OutlineState) {}
@@ -25,6 +33,8 @@ const shown = (arrived, request) => {
 class AskedOutlineList extends OutlineList {
   /** By the program's requests. @type {WeakMap<object, any>} */
   wires = new WeakMap();
+  /** Fold states that the server has not answered, in their order. @type {Set<Map<number, boolean>>} */
+  askedFolds = new Set();
 
   /** @param {any} m @param {any} change @param {number} [bytes] */
   show(m, change, bytes) {
@@ -33,13 +43,49 @@ class AskedOutlineList extends OutlineList {
   }
 }
 
-const OUTLINES = { List: AskedOutlineList, Results: OutlineResults, shown };
+/** Remembers which fold states wait for the server: those of new rows, and of rows without children, count at once. */
+class LocalOutlineResults extends OutlineResults {
+  #list;
+
+  /** @param {any} nest @param {any} request @param {AskedOutlineList} list @param {any} show */
+  constructor(nest, request, list, show) {
+    super(nest, request, list, show);
+    this.#list = list;
+  }
+
+  /** @param {any} objects @param {boolean} isExpanded */
+  async setExpanded(objects, isExpanded) {
+    const all = typeof objects === 'object' && objects?.[Symbol.iterator] ? [...objects] : [objects];
+    const states = new Map(all.map((object) => [objectID(object), isExpanded]));
+    const { askedFolds, to } = this.#list;
+    askedFolds.add(states);
+    try {
+      return await super.setExpanded(all, isExpanded);
+    } finally {
+      askedFolds.delete(states);
+      to.foldsAnswered();
+    }
+  }
+}
+
+const OUTLINES = { List: AskedOutlineList, Results: LocalOutlineResults, shown };
+
+/** Where rows have their number of children: below 0 if they are folded, this if they have none. */
+const CHILDREN = -2;
+const FOLDED = -1;
+
+/** @param {any} state @returns {any[]} */
+const rowsOf = ({ sections }) => sections.flatMap((/** @type {any} */ { rows }) => rows);
 
 class LocalOutline extends LocalList {
   /** The projection that the program asked for: later requests have the same. @type {readonly number[] | null} */
   #projection = null;
   /** @type {any} */
-  #request = { wire: null, folds: null, made: null };
+  #request = { wire: null, folds: null, asked: [], made: null };
+  /** What has arrived, and waits for the answer to a fold state. @type {any[]} */
+  #kept = [];
+  /** @type {any} */
+  #timer = null;
 
   /** @param {any} local @param {any} request */
   constructor(local, request) {
@@ -57,15 +103,64 @@ class LocalOutline extends LocalList {
     return { wire: this.list.wires.get(this.request), projection: this.#projection };
   }
 
-  /** With the fold states that the server has confirmed: those of new rows depend on them. */
+  /** With the fold states on which rows depend that have no rows below them yet. */
   get view() {
     const { wire } = this.asked;
-    const { folds } = this.list;
-    if (this.#request.wire !== wire || this.#request.folds !== folds) {
-      const { expansion, exceptions, states } = folds;
-      this.#request = { wire, folds, made: { ...wire, outline: { expansion, exceptions, states } } };
+    const { folds, askedFolds } = this.list;
+    const asked = [...askedFolds];
+    const last = this.#request;
+    const isSame = last.wire === wire && last.folds === folds && last.asked.length === asked.length
+      && asked.every((one, at) => one === last.asked[at]);
+    if (!isSame) {
+      const wanted = new Folds(folds);
+      for (const states of asked) wanted.set(states);
+      this.#request = { wire, folds, asked, made: { ...wire, outline: wanted } };
     }
     return { request: this.#request.made, state: this.state };
+  }
+
+  // MARK: Rows below a row that is being unfolded
+
+  /**
+   * A row that has been unfolded for what is put below it is still folded for the server, if the write came before the
+   * fold state: its rows would go, and return with the answer. So the states before the answer wait for it.
+   * @param {any} event of the machine
+   */
+  receive(event) {
+    if (BREAKS.has(event.change.type)) this.#letGo();
+    if (this.#kept.length === 0 && !this.#hidesRows(event.state)) return super.receive(event);
+    this.#kept.push(event);
+    this.#timer ??= setTimeout(() => this.#letGo(), KEPT_MS_MAX);
+  }
+
+  /** @param {any} error */
+  end(error) {
+    this.#letGo();
+    super.end(error);
+  }
+
+  /** Whether a state folds a row that shows what is below it, and is to be unfolded. @param {any} state */
+  #hidesRows(state) {
+    const { askedFolds } = this.list;
+    if (askedFolds.size === 0 || !state || !this.laid) return false;
+    const wanted = new Map([...askedFolds].flatMap((states) => [...states]));
+    const isShown = (/** @type {any} */ row) => wanted.get(row.id) === true && row.values.at(CHILDREN) > 0;
+    const shown = new Set(rowsOf(this.laid).filter(isShown).map(({ id }) => id));
+    return shown.size > 0 && rowsOf(state).some(({ id, values }) => shown.has(id) && values.at(CHILDREN) < FOLDED);
+  }
+
+  #letGo() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    for (const event of this.#kept.splice(0)) super.receive(event);
+  }
+
+  /** The server has confirmed fold states, or has refused them. */
+  foldsAnswered() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    for (const event of this.#kept.splice(0)) this.receive(event);
+    this.local.arrived(this, 'progress');
   }
 }
 

@@ -150,6 +150,7 @@ export class Write extends PendingWrite {
     this.fields = fields;
     this.key = fields.key ?? local.nest.newKey();
     this.now = new NestDate(Date.now() * 1000);
+    this.place = local.nextPlace();
     this.isShown = tx !== null && tx.missing.length === 0;
     this.history = local.historyID;
     /** What the machine has of it; null while it is not in the machine's hands. @type {any} */
@@ -189,9 +190,10 @@ export class Write extends PendingWrite {
    * inserts without an id get those that this one has taken, in their order. Without, the same steps; one that was
    * parked keeps its key, so that it happens at most once.
    * @param {(tx: any) => void} [body]
+   * @param {{ inPlace?: boolean }} [given] whether it comes before the writes that were made after this one
    */
-  again(body) {
-    return this.#local.again(this, body);
+  again(body, given) {
+    return this.#local.again(this, body, given);
   }
 
   /** @param {any} receipt */

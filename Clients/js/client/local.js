@@ -110,6 +110,8 @@ export class Local {
   #isReserving = false;
   /** What `redo` does again, newest last: writes that were undone before they were sent, and undos. @type {Write[]} */
   #undone = [];
+  /** How many writes were made. */
+  #places = 0;
   /** Settled writes whose answer was that they be sent again: their receipts are missing. @type {Set<Write>} */
   #owed = new Set();
   #isReady = false;
@@ -190,13 +192,16 @@ export class Local {
    * Makes one write of several transactions, which are shown one by one.
    * @param {string | null} name
    * @param {(group: LocalGroup) => any} body
+   * @param {{ instead?: Write | null }} [given] a refused write, before whose successors it is sent
    * @returns {Promise<Write | null>} null: it has written nothing
    */
-  async group(name, body) {
+  async group(name, body, given) {
+    const { instead = null } = known('group', given, ['instead']);
     if (typeof body !== 'function') invalid('it is group(name, body)');
     const tx = new LocalTransaction((count) => this.#take(count));
     const write = new Write(this, 'transaction', name || null, tx, {});
     write.phase = 'open';
+    if (instead) write.place = instead.place;
     tx.isSent = true;
     this.#add(write);
     const group = new LocalGroup(write, () => this.#grew(write));
@@ -302,8 +307,13 @@ export class Local {
     return this.#listeners.add(listener);
   }
 
-  /** @param {Write} write @param {((tx: LocalTransaction) => void) | undefined} body */
-  again(write, body) {
+  /**
+   * @param {Write} write
+   * @param {((tx: LocalTransaction) => void) | undefined} body
+   * @param {{ inPlace?: boolean }} [given]
+   */
+  again(write, body, given) {
+    const { inPlace = false } = known('again', given, ['inPlace']);
     const { phase, tx, name, fields } = write;
     if (!tx || (phase !== 'refused' && phase !== 'parked')) {
       invalid('only a transaction that was refused or parked is sent again');
@@ -314,9 +324,10 @@ export class Local {
     }
     const ids = isForeign ? [] : [...tx.taken];
     const take = (/** @type {number} */ count) => (ids.length >= count ? ids.splice(0, count) : this.#take(count));
+    const place = inPlace ? write.place : undefined;
     const again = body
-      ? this.#write(name, body, { ...fields, key: undefined }, take)
-      : this.#copy(write, { ...fields, key: phase === 'parked' ? write.key : undefined });
+      ? this.#write(name, body, { ...fields, key: undefined }, take, place)
+      : this.#copy(write, { ...fields, key: phase === 'parked' ? write.key : undefined }, place);
     this.#undone = [];
     return again;
   }
@@ -339,23 +350,31 @@ export class Local {
    * @param {(tx: LocalTransaction) => void} body
    * @param {any} fields
    * @param {(count: number) => number[]} take
+   * @param {number} [place]
    */
-  #write(name, body, fields, take) {
+  #write(name, body, fields, take, place) {
     if (typeof body !== 'function') invalid('it is transaction(name, body)');
     const tx = new LocalTransaction(take);
     const result = /** @type {any} */ (body(tx));
     if (typeof result?.then === 'function') invalid('a write that is shown at once has no asynchronous steps');
     tx.isSent = true;
-    return this.#add(new Write(this, 'transaction', name || null, tx, fields));
+    return this.#add(new Write(this, 'transaction', name || null, tx, fields), place);
   }
 
-  /** The same steps, with the same ids. @param {Write} write @param {any} fields */
-  #copy({ name, tx }, fields) {
-    return this.#add(new Write(this, 'transaction', name, tx, fields));
+  /** The same steps, with the same ids. @param {Write} write @param {any} fields @param {number} [place] */
+  #copy({ name, tx }, fields, place) {
+    return this.#add(new Write(this, 'transaction', name, tx, fields), place);
   }
 
-  /** @param {Write} write */
-  #add(write) {
+  /** The place of a write that is made now. */
+  nextPlace() {
+    this.#places += 1;
+    return this.#places;
+  }
+
+  /** @param {Write} write @param {number} [place] */
+  #add(write, place = write.place) {
+    write.place = place;
     if (this.#error) {
       write.phase = 'parked';
       write.reject(this.#error);

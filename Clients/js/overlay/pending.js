@@ -31,6 +31,8 @@ export class PendingWrite {
   history = null;
   /** Whether OWN has named its revision: then the frames that show it are on their way. */
   isNamed = false;
+  /** Its place in the order of the program: one that is made anew may have that of a refused one. */
+  place = 0;
 }
 
 const ENDED = new Set(['settled', 'refused', 'parked']);
@@ -42,9 +44,15 @@ export class Pending {
     this.writes = [];
   }
 
-  /** @param {W} write */
+  /** A write comes before those that were made after its place and are not sent. @param {W} write */
   add(write) {
-    this.writes.push(write);
+    const isLater = (/** @type {W} */ { phase, place }) =>
+      (phase === 'queued' || phase === 'open') && place > write.place;
+    const at = this.writes.findIndex(isLater);
+    if (at < 0) return void this.writes.push(write);
+    this.writes.splice(at, 0, write);
+    // These may depend on it.
+    this.reconsider();
   }
 
   /** @param {W} write was put on the wire, or will be as soon as there is room */

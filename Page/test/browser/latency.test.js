@@ -13,6 +13,7 @@ import { Lives } from './lives.js';
 import { Scribe } from './scribe.js';
 import { Random, Stage, seed, skip, until } from './stage.js';
 import { checkWatched, watcher } from './watch.js';
+import { agree } from './whole.js';
 
 /** How long bytes are on their way, each way. */
 const DELAY_MS = 300;
@@ -23,7 +24,7 @@ const NAMES = ['Ann', 'Bo'];
  * Lets two people write. `begin(stage)` fills the store and returns the address; `make(page, random)` a person with
  * `step()` and `log`; `settled(page)` runs in a page; `compare(stage, page)` checks the end.
  */
-async function write(context, { options, begin, isDrawn, make, settled, compare }) {
+async function write(context, { options, begin, isDrawn, make, settled, compare, ...rules }) {
   const random = new Random(seed);
   const stage = await Stage.start({ options, isFar: true });
   const lives = await Lives.follow(stage.server);
@@ -45,7 +46,7 @@ async function write(context, { options, begin, isDrawn, make, settled, compare 
     const found = [];
     for (const { page } of people) {
       await compare(stage, page);
-      found.push(await checkWatched(page, (id) => lives.births(id)));
+      found.push(await checkWatched(page, (id) => lives.births(id), rules));
     }
     await stage.check(assert);
     assert.ok(found.every(({ samples }) => samples > 2), `the rows have changed: ${JSON.stringify(found)}`);
@@ -100,9 +101,10 @@ test(`two people write in a table that is 300 ms away: NEST_SEED=${seed}`, { ski
   });
 });
 
-test(`two people write in an outline that is 300 ms away: NEST_SEED=${seed}`, { skip }, async (context) => {
+/** Two people write in an outline; `isShared`: in the same rows. */
+async function writeOutline(context, isShared) {
   await write(context, {
-    options: [],
+    options: [], isShared, isFolded: true,
     async begin(stage) {
       const rows = NAMES.flatMap((name) => [`${name}`, `\t${name} 1`, `\t${name} 2`, `\t${name} 3`]);
       await stage.server.nestc(['import', '-'], `${rows.join('\n')}\n`);
@@ -114,19 +116,14 @@ test(`two people write in an outline that is 300 ms away: NEST_SEED=${seed}`, { 
       folded?.querySelector('button')?.click();
       return rows.length === 8;
     },
-    make: (page, random) => new Scribe(page, random),
+    make: (page, random) => new Scribe(page, random, { shares: isShared ? NAMES : null }),
     settled: () => document.body.dataset.waiting === '0',
-    async compare(stage, page) {
-      let now = null;
-      let expected = null;
-      await until(async () => {
-        const rows = await stage.server.json(['tree', '1']);
-        expected = rows.filter(({ id }) => id !== 1).map(({ id, title }) => [String(id), title]);
-        now = await page.evaluate(() => [...document.querySelectorAll('[role=treegrid] [role=row][data-id]')]
-          .sort((a, b) => a.getAttribute('aria-rowindex') - b.getAttribute('aria-rowindex'))
-          .map((row) => [row.dataset.id, window.titleOf(row)]));
-        return JSON.stringify(now) === JSON.stringify(expected);
-      }, () => JSON.stringify({ page: page.name, now, expected }));
-    },
+    compare: (stage, page) => agree(stage.server, page),
   });
-});
+}
+
+test(`two people write in an outline that is 300 ms away: NEST_SEED=${seed}`, { skip }, (context) =>
+  writeOutline(context, false));
+
+test(`two people write in the same rows of an outline that is 300 ms away: NEST_SEED=${seed}`, { skip }, (context) =>
+  writeOutline(context, true));

@@ -89,7 +89,8 @@ export async function agree(server, page) {
   for (let look = 1; !await isEqual(); look += 1) {
     if (look < LOOKS_MAX) await pause(100);
     else {
-      const words = await page.evaluate(() => document.querySelector('#notices').innerText);
+      const words = await page.evaluate(() => JSON.stringify([document.querySelector('#notices').innerText, location.pathname,
+        document.body.dataset.waiting, document.querySelector('#link').dataset.state]));
       assert.deepEqual(shown, expected, `${page.name}'s page does not become what the server has. It says: ${words}`);
       assert.fail(`${page.name}'s page never stays as it is`);
     }

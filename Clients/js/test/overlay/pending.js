@@ -26,6 +26,25 @@ export function run(_, test) {
     same(pending.writes, []);
   });
 
+  test('a write in the place of a refused one comes before those that were made after it and are not sent', () => {
+    const { pending, writes: [a, b, c], over } = queue(3);
+    [a, b, c].forEach((write, index) => { write.place = index + 1; });
+    pending.sent(a);
+    pending.sent(b);
+    c.phase = 'open';
+    pending.end(a, 'refused');
+    pending.foresaw([c]);
+    same(over(1), [1]);
+    const again = Object.assign(new PendingWrite(), { place: a.place });
+    pending.add(again);
+    same(pending.writes, [b, again, c]);
+    // What was hopeless without it is shown again.
+    same(over(1), [1, -1, 2]);
+    const last = Object.assign(new PendingWrite(), { place: 4 });
+    pending.add(last);
+    same(pending.writes, [b, again, c, last]);
+  });
+
   test('a receipt alone commits; a write that changed nothing is settled by it', () => {
     const { pending, writes: [a, b], phases, over } = queue(2);
     pending.sent(a);
