@@ -72,15 +72,23 @@ test-js: build-tests web-tools
 
 # The Python client: types, and its tests with nestd and nestc. Prints what is skipped. A random run prints its seed:
 # make test-python NEST_SEED=7 NEST_STEPS=2000
-test-python: build-tests
+test-python: build-tests python-tools
 	Clients/python/check
 
 # Its tests that start no server: types, the wire with all vectors, and the machine. `make check` also runs some of those
 # that do: the programs of documents, generated types, other models, and the random run with kills and cuts.
 PYTHON_BESIDE = readme clients_page types models random
 PYTHON_ALONE = calls connections damage feeds package subscriptions vectors
-test-python-wire:
+test-python-wire: python-tools
 	Clients/python/check $(addprefix tests.test_,$(PYTHON_ALONE))
+
+# Types, packages and compressed frames are tested with these.
+python-tools:
+	@missing=$$(for name in mypy python3-hatchling python3-venv python3-zstandard; do \
+	    dpkg-query -W -f '$${db:Status-Status}' $$name 2>/dev/null | grep -qx installed || echo $$name; done | xargs); \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then apt-get update && apt-get install -y --no-install-recommends $$missing || true; \
+	else echo "some tests are skipped without: sudo apt-get install -y $$missing" >&2; fi
 
 test-page: build-tests web-tools
 	$(call NODE_TESTS,Page/test Page/test/browser)
@@ -205,6 +213,7 @@ check: lint
 beside:
 	$(MAKE) --no-print-directory documentation
 	$(MAKE) --no-print-directory test-js
+	$(MAKE) --no-print-directory python-tools
 	timeout 600 Clients/python/check $(addprefix tests.test_,$(PYTHON_ALONE) $(PYTHON_BESIDE))
 	$(MAKE) --no-print-directory consumer
 

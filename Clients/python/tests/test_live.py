@@ -236,6 +236,30 @@ class LiveTests(unittest.IsolatedAsyncioTestCase):
                 await client.undo()
             self.assertEqual(caught.exception.name, "NOTHING_TO_UNDO")
 
+    async def test_steps_may_come_from_a_generator(self) -> None:
+        async with nest.connect(self.server.address) as client:
+            items = await client.entity("Item")
+            box = items.insert(title="box", under=1)
+            owner = (await client.transaction(box)).id(box)
+            receipt = await client.transaction(items.insert(title=str(number), under=owner) for number in range(3))
+            self.assertTrue(receipt.is_changed)
+            self.assertEqual([row["title"] for row in await client.fetch(items.children(owner))], ["0", "1", "2"])
+            for wrong in ([], (step for step in ()), [items], ["insert"]):
+                with self.assertRaises(nest.NestError) as raised:
+                    await client.transaction(wrong)  # type: ignore[arg-type]
+                self.assertEqual(raised.exception.name, "INVALID")
+
+    async def test_a_wrong_window_is_refused_with_its_reason(self) -> None:
+        async with nest.connect(self.server.address) as client:
+            items = await client.entity("Item")
+            request = items.children(1)
+            for offset, limit in ((-5, 3), (0, 2**70), (0, -1), (True, 1), ("0", 1)):
+                with self.assertRaisesRegex(nest.NestError, "of a window is a number from 0 on"):
+                    request.window(offset, limit)  # type: ignore[arg-type]
+            for window in (5, range(0, 10, 2), (0, 5)):
+                with self.assertRaisesRegex(nest.NestError, "a window is a range of rows"):
+                    client.subscribe(request, window=window)  # type: ignore[arg-type]
+
     async def test_a_refused_transaction_changes_nothing_and_names_what_is_wrong(self) -> None:
         async with nest.connect(self.server.address) as client:
             items = await client.entity("Item")

@@ -11,7 +11,7 @@ import random
 import secrets
 import ssl
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, overload
 
@@ -258,8 +258,8 @@ class Client:
         if properties:
             request = request.properties(*properties)
         if window is not None:
-            if window.step != 1:
-                raise NestError("INVALID", "a window has every row of a range")
+            if not isinstance(window, range) or window.step != 1:
+                raise NestError("INVALID", f"a window is a range of rows, such as range(0, 50), not {window!r}")
             request = request.window(window.start, len(window))
         return Subscription(self, request, self._lower, self._newest)
 
@@ -284,7 +284,7 @@ class Client:
 
     async def transaction(
         self,
-        steps: Step | Sequence[Step],
+        steps: Step | Iterable[Step],
         *,
         name: str = "",
         expect: Mapping[Any, int] | None = None,
@@ -297,8 +297,10 @@ class Client:
         transaction joins the undo entry of the write before, if that had the same key and is not older. `key`: 16
         bytes, those of an earlier error or your own: the same write with the same key is executed at most once.
         """
-        if isinstance(steps, Step):
-            steps = [steps]
+        steps = [steps] if isinstance(steps, Step) else list(steps)
+        for step in steps:
+            if not isinstance(step, Step):
+                raise NestError("INVALID", f"a transaction takes steps, such as entity.insert(…), not {step!r}")
         if not steps:
             raise NestError("INVALID", "a transaction has at least one step")
         models = {step.model.hash: step.model for step in steps}

@@ -160,7 +160,10 @@ class FetchRequest(Generic[R_co]):
         return self._with(section_key=(by, path), sort_keys=self.sort_keys or (path,))
 
     def window(self, offset: int, limit: int) -> FetchRequest[R_co]:
-        """Some rows: those from `offset` on."""
+        """Some rows: at most `limit` from `offset` on."""
+        for name, number in (("offset", offset), ("limit", limit)):
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 1 << 63:
+                raise NestError("INVALID", f"the {name} of a window is a number from 0 on, not {number!r}")
         return replace(self, range=(offset, limit), anchor=None)
 
     def around(self, object: Any, before: int, after: int) -> FetchRequest[R_co]:

@@ -8,7 +8,7 @@ with nest.sync.connect("127.0.0.1:7000") as client:
 from __future__ import annotations
 
 import ssl
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar, overload
 
@@ -169,7 +169,7 @@ class Client:
 
     def transaction(
         self,
-        steps: Step | Sequence[Step],
+        steps: Step | Iterable[Step],
         *,
         name: str = "",
         expect: Mapping[Any, int] | None = None,
