@@ -93,7 +93,9 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
     /// Throws if a row of this depth is more than the format can be written with.
     func checkDepth(_ depth: Int) throws(FormatError) {
         guard let levelsMax, depth >= levelsMax else { return }
-        throw FormatError("more than \(levelsMax) levels in \(self.rawValue); the formats jsonl and opml have any depth")
+        throw FormatError(
+            "more than \(levelsMax) levels in \(self.rawValue); the formats jsonl and opml have any depth"
+        )
     }
 
     package func reader(_ options: ReadingOptions = ReadingOptions()) -> any OutlineReader {

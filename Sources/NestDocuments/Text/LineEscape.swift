@@ -3,8 +3,8 @@
 /// A text is *plain* if the line that holds it reads back as this text: each format has its own rule. A plain text is
 /// written unchanged. Another one is *escaped*: a backslash, then the text with `\\` for a backslash, `\n` for a line
 /// feed, `\r` for a carriage return, and `\x29` for a `)` and others, by their hexadecimal numbers. A text that begins
-/// with a backslash but would unescape to a plain text is not escaped: the reader takes it unchanged. So `\section{One}`
-/// means itself, and every text reads back as it was written.
+/// with a backslash but would unescape to a plain text is not escaped: the reader takes it unchanged. So
+/// `\section{One}` means itself, and every text reads back as it was written.
 enum LineEscape {
     private static let backslash = UInt8(ascii: "\\")
     private static let hexadecimal = Array("0123456789abcdef".utf8)

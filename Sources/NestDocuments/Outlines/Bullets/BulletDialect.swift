@@ -10,14 +10,20 @@ struct BulletDialect: ItemDialect {
 
     /// `[COMPLETE]`, two spaces a level, notes in quotation marks.
     static let workflowy = BulletDialect(
-        unit: Array("  ".utf8), quotesNotes: true, done: ["[COMPLETE]"].map { Array($0.utf8) }, open: nil,
+        unit: Array("  ".utf8),
+        quotesNotes: true,
+        done: ["[COMPLETE]"].map { Array($0.utf8) },
+        open: nil,
         name: "Workflowy's text"
     )
 
     /// `[x]` and `[ ]`, four spaces a level.
     static let dynalist = BulletDialect(
-        unit: Array("    ".utf8), quotesNotes: false, done: ["[x]", "[X]"].map { Array($0.utf8) },
-        open: Array("[ ]".utf8), name: "Dynalist's text"
+        unit: Array("    ".utf8),
+        quotesNotes: false,
+        done: ["[x]", "[X]"].map { Array($0.utf8) },
+        open: Array("[ ]".utf8),
+        name: "Dynalist's text"
     )
 
     private static let bullets = ["-", "*", "•"].map { Array($0.utf8) }

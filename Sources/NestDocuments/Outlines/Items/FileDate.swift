@@ -35,7 +35,8 @@ struct FileDate {
         pattern.withUTF8Buffer { pattern in
             word.count == pattern.count
                 && zip(word, pattern).allSatisfy { byte, sample in
-                    sample == UInt8(ascii: "0") ? (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) : byte == sample
+                    sample == UInt8(ascii: "0")
+                        ? (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) : byte == sample
                 }
         }
     }

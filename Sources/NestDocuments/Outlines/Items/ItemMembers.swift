@@ -99,7 +99,11 @@ struct ItemMembers: Equatable, Sendable {
             guard let value = self.members[name] else { continue }
             if fields.attributes.contains(name) {
                 row.attributes.append(
-                    OutlineAttribute(name, Self.value(value, isDate: fields.dates.contains(name), &losses), isText: true)
+                    OutlineAttribute(
+                        name,
+                        Self.value(value, isDate: fields.dates.contains(name), &losses),
+                        isText: true
+                    )
                 )
             } else {
                 extra[name] = value

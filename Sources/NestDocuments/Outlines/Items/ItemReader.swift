@@ -18,7 +18,8 @@ struct ItemReader<Dialect: ItemDialect>: OutlineReader {
         var hasOpenQuote = false
     }
 
-    private static var lineBytesMax: Int { 8 * Limits.valueBytesMax }
+    /// A line may have all values of an object, with their escapes.
+    private static var lineBytesMax: Int { 128 * Limits.valueBytesMax }
     private static var noteBytesMax: Int { 8 * Limits.valueBytesMax }
     private static var columnsOfTab: Int { 4 }
 
@@ -88,7 +89,8 @@ struct ItemReader<Dialect: ItemDialect>: OutlineReader {
         }
         let quote = UInt8(ascii: "\"")
         if pending.note.isEmpty {
-            pending.hasOpenQuote = self.dialect.quotesNotes && text.first == quote
+            pending.hasOpenQuote =
+                self.dialect.quotesNotes && text.first == quote
                 && (text.count == 1 || text.last != quote)
         } else if text.last == quote {
             pending.hasOpenQuote = false

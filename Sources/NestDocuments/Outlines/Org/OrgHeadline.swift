@@ -57,7 +57,8 @@ struct OrgHeadline: Equatable {
     static func isPriority(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         if bytes.count == 1, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(bytes[0]) { return true }
-        return (1...2).contains(bytes.count) && bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return (1...2).contains(bytes.count)
+            && bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
     static func isTag(_ text: String) -> Bool {

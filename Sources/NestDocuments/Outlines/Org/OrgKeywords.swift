@@ -6,12 +6,15 @@ struct OrgKeywords: Sendable {
     /// Whether each word means done.
     private var words = ["TODO": false, "DONE": true]
     private var hasOwn = false
+    private var hasDone = false
     /// The word for an item that is done, unless its `extra` has another.
     private(set) var done = "DONE"
 
     /// Whether a line sets words.
     static func isSetting(_ line: [UInt8]) -> Bool {
-        Self.names.contains(LineBytes.text(LineBytes.word(LineBytes.trimmed(line[...])).word).lowercased())
+        let line = line.drop(while: LineBytes.isBlank)
+        guard line.first == UInt8(ascii: "#") else { return false }
+        return Self.names.contains(LineBytes.text(LineBytes.word(line).word).lowercased())
     }
 
     /// Takes a line before the first headline. The words behind `|` mean done; without it, the last one does.
@@ -34,8 +37,6 @@ struct OrgKeywords: Sendable {
         self.hasOwn = true
         if !self.hasDone { self.words["DONE"] = true }
     }
-
-    private var hasDone = false
 
     /// Returns `nil` for a word that may not begin a headline.
     func isDone(_ word: String) -> Bool? { self.words[word] }

@@ -12,22 +12,23 @@ enum OrgNote {
     }
 
     static func lines(_ note: String, at place: OrgSection.Place) -> [[UInt8]] {
-        var lines = LineBytes.lines(note)
-        // Whether the first line is plain depends on the others.
-        for index in lines.indices.reversed() {
-            let known = lines
-            lines[index] = LineEscape.line(for: known[index]) { Self.isPlain($0, index, known, place) }
+        let texts = LineBytes.lines(note)
+        var lines = texts.enumerated().map { index, text in
+            index == 0 ? text : LineEscape.line(for: text) { Self.isPlain($0, index, texts, place) }
         }
+        // Whether the first line is plain depends on the others as they are written.
+        let written = lines
+        lines[0] = LineEscape.line(for: texts[0]) { Self.isPlain($0, 0, written, place) }
         return lines
     }
 
+    /// `lines`: all lines as they are written. The one at `index` is `line` instead.
     private static func isPlain(_ line: [UInt8], _ index: Int, _ lines: [[UInt8]], _ place: OrgSection.Place) -> Bool {
         if OrgHeadline.isHeadline(line) { return false }
         if index == 0 || index == lines.count - 1, LineBytes.isBlank(line) { return false }
         guard index == 0, place != .text else { return true }
         var all = lines[...]
         all[0] = line
-        let section = OrgSection(all, from: place)
-        return section.text.count == lines.count
+        return OrgSection(all, from: place).text.count == lines.count
     }
 }

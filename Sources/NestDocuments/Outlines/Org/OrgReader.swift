@@ -3,8 +3,8 @@ import NestModel
 /// Reads Org: one row for each headline.
 ///
 /// - The item is done if its keyword means that (`OrgKeywords`). Members of `extra` hold any other keyword (`todo`, or
-///   `done` if it means done), the `priority`, the `tags`, the dates `scheduled`, `deadline` and `closed` as they stand,
-///   and the properties by their names. Attributes of these names get the values instead.
+///   `done` if it means done), the `priority`, the `tags`, the dates `scheduled`, `deadline` and `closed` as they
+///   stand, and the properties by their names. Attributes of these names get the values instead.
 /// - The text below the headline is the note, with its lists, blocks and drawers. Blank lines at its ends, and white
 ///   space within a headline and before dates and properties, are layout.
 /// - The text before the first headline goes into the member `preamble` of the first item.
@@ -14,9 +14,9 @@ import NestModel
 package struct OrgReader: OutlineReader {
     static let preamble = "preamble"
     static let order = "property order"
-    private static let lineBytesMax = 8 * Limits.valueBytesMax
-    /// The bytes of the lines between two headlines.
-    private static let sectionBytesMax = 16 * Limits.valueBytesMax
+    /// A line may have a value and its escapes, and the lines between two headlines all values of an object.
+    private static let lineBytesMax = 16 * Limits.valueBytesMax
+    private static let sectionBytesMax = 128 * Limits.valueBytesMax
 
     private let fields: OutlineFields
     private var lines = LineSplitter(lineBytesMax: Self.lineBytesMax)
@@ -43,7 +43,10 @@ package struct OrgReader: OutlineReader {
     package mutating func finish(into rows: inout [OutlineRow]) throws(FormatError) {
         for line in try self.lines.finish() { try self.take(line, &rows) }
         if self.headline == nil {
-            self.losses.add("lines left out (the file has no headline)", count: LineBytes.trimmed(self.section[...]).count)
+            self.losses.add(
+                "lines left out (the file has no headline)",
+                count: LineBytes.trimmed(self.section[...]).count
+            )
         }
         try self.flush(&rows)
     }

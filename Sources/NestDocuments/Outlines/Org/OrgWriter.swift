@@ -1,7 +1,7 @@
 import NestModel
 
-/// Writes Org: one headline for each row, with its members of `extra` and its attributes as `OrgReader` reads them. What
-/// Org has no form for is in the property `nest-extra`, as JSON, so that everything reads back.
+/// Writes Org: one headline for each row, with its members of `extra` and its attributes as `OrgReader` reads them.
+/// What Org has no form for is in the property `nest-extra`, as JSON, so that everything reads back.
 package struct OrgWriter: OutlineWriter {
     private let fields: OutlineFields
     private var bytes: [UInt8] = []
@@ -126,7 +126,8 @@ package struct OrgWriter: OutlineWriter {
         var lines: [[UInt8]] = []
         var others: [String] = []
         for name in Self.sorted(members.names, order) {
-            guard let text = members.string(name), OrgSection.isName(name), lines.count < ItemMembers.countMax - 1 else {
+            guard let text = members.string(name), OrgSection.isName(name), lines.count < ItemMembers.countMax - 1
+            else {
                 others.append(name)
                 continue
             }

@@ -1,7 +1,7 @@
 /// TaskPaper: `Project:`, `- task`, and texts; tabs are depth, and tags `@name` or `@name(value)` follow the text.
 ///
-/// - `@done` marks an item as done. Its value is the member `done` of `extra`, and other values are members by the names
-///   of their tags. Tags without a value are the member `tags`. Attributes of these names get the values instead.
+/// - `@done` marks an item as done. Its value is the member `done` of `extra`, and other values are members by the
+///   names of their tags. Tags without a value are the member `tags`. Attributes of these names get the values instead.
 /// - A project has the member `type` with the value `project`. A text that is no note of an item is an item with the
 ///   `type` `note`.
 /// - Tags within the text are text. If those at the end are in an unusual order, `tag order` has their names in that
