@@ -28,7 +28,7 @@ import Testing
     @Test func theTextOfWorkflowyIsRead() throws {
         #expect(
             try brief(Self.workflowy, .workflowy) == [
-                "0|Trip #summer @ann|note:when it is \"warm\nand not before May", "1|Rent a van|x", "2|call|x", "1|",
+                "0|Trip #summer @ann|note:when it is \"warm\"\nand not before May", "1|Rent a van|x", "2|call|x", "1|",
                 "0|ideas",
             ]
         )

@@ -136,7 +136,7 @@ import Testing
             \\
             SCHEDULED: <2026-01-02 Fri>
             \\
-            * \\\\n
+            * \\n
             :PROPERTIES:
             :c: \\x\\ny
             :nest-extra: {"a b": 1}
