@@ -36,7 +36,7 @@ COMMANDS = ProcessTests/[A-Za-z]*Commands?/|ProcessTests/(Browser|BrowserSection
 # Two of them run at a time, and all others in parallel.
 LONG = SimulationTests|ResultsSimulationTests|UndoSimulationTests|LossHistoryTests|ModelHistoryTests|ScopeHistoryTests \
     |UndoLawTests|CascadeRunsTests|OrderTests|MeaningTests|HostileBytesTests|ApplyTests|FetchedResultsEventTests \
-    |OutlineRoundTripTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|BackgroundReadTests|WorkBudgetTests \
+    |OutlineRoundTripTests|MarkedOutlineTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|BackgroundReadTests|WorkBudgetTests \
     |OutlineHistoryTests|OverlayTests|OutlineScaleTests|TurnedBitTests|CrashStateTests|OpeningFaultTests|FaultLoopTests|EngineFaultTests|ClusterSimulationTests
 empty =
 space = $(empty) $(empty)
