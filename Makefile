@@ -36,7 +36,7 @@ COMMANDS = ProcessTests/[A-Za-z]*Commands?/|ProcessTests/(Browser|BrowserSection
 # Two of them run at a time, and all others in parallel.
 LONG = SimulationTests|ResultsSimulationTests|UndoSimulationTests|LossHistoryTests|ModelHistoryTests|ScopeHistoryTests \
     |UndoLawTests|CascadeRunsTests|OrderTests|MeaningTests|HostileBytesTests|ApplyTests|FetchedResultsEventTests \
-    |OutlineRoundTripTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|BackgroundReadTests|WorkBudgetTests \
+    |OutlineRoundTripTests|MarkedOutlineTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|BackgroundReadTests|WorkBudgetTests \
     |OutlineHistoryTests|OverlayTests|OutlineScaleTests|TurnedBitTests|CrashStateTests|OpeningFaultTests|FaultLoopTests|EngineFaultTests|ClusterSimulationTests
 empty =
 space = $(empty) $(empty)
@@ -125,7 +125,7 @@ cluster-kills: setup
 # Without TARGET, fuzzes all targets in turn. Merge inputs that are worth keeping into Tests/Fixtures/Corpus.
 # swiftc uses only the last -sanitize=, so that one names both sanitizers.
 FUZZ = NEST_FUZZ=1 swift build --scratch-path .build/fuzz --product nestfuzz --sanitize=address -Xswiftc -sanitize=fuzzer,address
-TARGETS = frames conversation websocket bodies value fetch predicate chunk transaction meaning opml md text json jsonl csv model
+TARGETS = frames conversation websocket bodies value fetch predicate chunk transaction meaning opml md org taskpaper workflowy dynalist text json jsonl csv model
 fuzz: setup
 	$(FUZZ)
 	@mkdir -p .build/fuzz/findings; for target in $(or $(TARGET),$(TARGETS)); do \

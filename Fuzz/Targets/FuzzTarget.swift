@@ -28,6 +28,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     // Outlines, in pieces of any size.
     case opml
     case md
+    case org
+    case taskpaper
+    case workflowy
+    case dynalist
     case text
     case json
     case jsonl
@@ -50,6 +54,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .meaning: try MeaningTargets.requests(bytes)
         case .opml: try OutlineTargets.read(bytes, .opml)
         case .md: try OutlineTargets.read(bytes, .md)
+        case .org: try OutlineTargets.read(bytes, .org)
+        case .taskpaper: try OutlineTargets.read(bytes, .taskpaper)
+        case .workflowy: try OutlineTargets.read(bytes, .workflowy)
+        case .dynalist: try OutlineTargets.read(bytes, .dynalist)
         case .text: try OutlineTargets.read(bytes, .text)
         case .json: try OutlineTargets.read(bytes, .json)
         case .jsonl: try OutlineTargets.read(bytes, .jsonl)

@@ -78,12 +78,15 @@ enum OutlineTargets {
                 for row in rows { try writer.write(row) }
                 try writer.finish()
             } catch {
-                // Markdown has a maximum depth.
-                guard format == .md else { throw FuzzFailure("\(format) cannot write it: \(error)") }
+                guard let levels = format.levelsMax, rows.contains(where: { $0.depth >= levels }) else {
+                    throw FuzzFailure("\(format) cannot write it: \(error)")
+                }
                 continue
             }
             // These formats keep all data, unless they warn about a loss.
-            guard [.opml, .json, .jsonl, .csv, .tsv].contains(format), writer.warnings.isEmpty else { continue }
+            guard [.opml, .org, .taskpaper, .json, .jsonl, .csv, .tsv].contains(format), writer.warnings.isEmpty else {
+                continue
+            }
             // OPML writes the original text of another program from `extra`, which may differ from the plain title and
             // note.
             if format == .opml, rows.contains(where: { $0.extra != nil }) { continue }

@@ -32,10 +32,18 @@ extension OutlineFormat {
         for (delimiter, format) in [("\t", OutlineFormat.tsv), (",", .csv), (";", .csv)] {
             if TableColumns.isHeader(text.split(separator: delimiter).map { String($0) }) { return format }
         }
+        if Self.isOrg(text) { return .org }
         switch MarkdownLine(text) {
         case .item(_, let isNumbered, _): return isNumbered ? .text : .md
         case .heading: return .md
         case .rule, .text: return .text
         }
+    }
+
+    /// Whether a line is a setting of Org such as `#+TITLE:`, or a headline with a keyword.
+    private static func isOrg(_ line: String) -> Bool {
+        if line.hasPrefix("#+"), line.contains(":") { return true }
+        let words = line.split(separator: " ", maxSplits: 2)
+        return words.count > 1 && words[0].allSatisfy { $0 == "*" } && ["TODO", "DONE"].contains(words[1])
     }
 }

@@ -7,6 +7,8 @@ package struct OutlineFields: Equatable, Sendable {
     package var hasExtra = true
     /// The names of other attributes, in the order in which they are written.
     package var attributes: [String] = []
+    /// The names of those that are dates.
+    package var dates: Set<String> = []
 
     package init() {}
 

@@ -34,6 +34,14 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
     case opml
     /// Lists and tasks of Markdown: see `MarkdownReader`.
     case md
+    /// Headlines of Org: see `OrgReader`.
+    case org
+    /// Projects, tasks and notes: see `TaskPaperDialect`.
+    case taskpaper
+    /// The plain text of Workflowy: see `BulletDialect`.
+    case workflowy
+    /// The plain text of Dynalist.
+    case dynalist
     /// Indented text: see `IndentedTextReader`.
     case text
     /// Items within items: see `JSONTreeReader`.
@@ -60,6 +68,10 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
         switch self {
         case .opml: ["opml"]
         case .md: ["md", "markdown", "mdown", "mkd"]
+        case .org: ["org"]
+        case .taskpaper: ["taskpaper"]
+        // These are in files of text: only --format selects them.
+        case .workflowy, .dynalist: []
         case .text: ["txt", "text", "outline"]
         case .json: ["json"]
         case .jsonl: ["jsonl", "ndjson"]
@@ -68,10 +80,32 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
         }
     }
 
+    /// The number of levels that the format can be written with: a limit where every line is marked by its depth, since
+    /// the size of a file then grows with the square of the depth. `nil` for a format without it.
+    package var levelsMax: Int? {
+        switch self {
+        case .md: MarkdownWriter.depthMax
+        case .org, .taskpaper, .workflowy, .dynalist: 10_000
+        case .opml, .text, .json, .jsonl, .csv, .tsv: nil
+        }
+    }
+
+    /// Throws if a row of this depth is more than the format can be written with.
+    func checkDepth(_ depth: Int) throws(FormatError) {
+        guard let levelsMax, depth >= levelsMax else { return }
+        throw FormatError(
+            "more than \(levelsMax) levels in \(self.rawValue); the formats jsonl and opml have any depth"
+        )
+    }
+
     package func reader(_ options: ReadingOptions = ReadingOptions()) -> any OutlineReader {
         switch self {
         case .opml: OPMLReader(options)
         case .md: MarkdownReader()
+        case .org: OrgReader(options.fields)
+        case .taskpaper: ItemReader(TaskPaperDialect(fields: options.fields))
+        case .workflowy: ItemReader(BulletDialect.workflowy)
+        case .dynalist: ItemReader(BulletDialect.dynalist)
         case .text: IndentedTextReader()
         case .json: JSONTreeReader(options.fields)
         case .jsonl: JSONLinesReader(options.fields)
@@ -84,6 +118,10 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
         switch self {
         case .opml: OPMLWriter(title: options.title)
         case .md: MarkdownWriter(hasOpenBoxes: options.hasOpenBoxes)
+        case .org: OrgWriter(options.fields)
+        case .taskpaper: ItemWriter(self, TaskPaperDialect(fields: options.fields))
+        case .workflowy: ItemWriter(self, BulletDialect.workflowy)
+        case .dynalist: ItemWriter(self, BulletDialect.dynalist)
         case .text: IndentedTextWriter()
         case .json: JSONTreeWriter(options.fields)
         case .jsonl: JSONLinesWriter(options.fields)

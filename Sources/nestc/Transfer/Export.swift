@@ -16,7 +16,8 @@ struct Export: NestCommand {
             The output is the state of one revision. nestc leaves out what a format cannot hold, and counts it on \
             standard error:
               opml, json, jsonl, csv, tsv   all attributes, by name
-              md                            titles, notes and done marks, at most
+              org, taskpaper                the same, at most 10,000 levels
+              md, workflowy, dynalist       titles, notes and done marks, at most
                                             10,000 levels
               text                          titles
             'nestc help import' describes the formats. 'nestc cp' copies without a file.

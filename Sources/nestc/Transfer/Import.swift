@@ -21,6 +21,15 @@ struct Import: AsyncParsableCommand {
                      'nestc export --format opml' writes them again.
               md     Lists of Markdown: '[x]' is done, a heading contains what follows
                      it, text below an item is its note.
+              org    Headlines of Org. Keywords that mean done are done marks, the text
+                     below is the note. Tags, priorities, dates, properties and other
+                     keywords are stored in 'extra'.
+              taskpaper
+                     Projects, '- tasks' and texts, with tabs as depth. '@done' is
+                     done, other tags at the end of a line are stored in 'extra'.
+              workflowy, dynalist
+                     Their plain text: '- ' before each item, '[COMPLETE]' or '[x]' is
+                     done, a text below an item is its note. Use --format.
               text   One item a line, its depth by tabs, spaces or both; blank lines
                      are skipped. A line that begins with a backslash holds what other
                      lines cannot: '\\' an empty title, '\\n' a line feed, '\\ x' spaces.

@@ -62,6 +62,7 @@ struct OutlineMapping {
         self.fields.done = done.map { OutlineFields.name(of: $0.name) } ?? (outline.isUsual ? "done" : nil)
         self.fields.hasExtra = extra != nil
         self.fields.attributes = self.others.map(\.name)
+        self.fields.dates = Set(self.others.filter { $0.attribute.type == .date }.map(\.name))
     }
 
     /// Sets the values of attributes for rows that have none: `name=value` or `name:=null`.

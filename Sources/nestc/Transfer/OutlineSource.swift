@@ -75,7 +75,7 @@ struct OutlineSource: ~Copyable {
     var namesValues: Bool {
         switch self.format {
         case .json, .jsonl, .csv, .tsv: true
-        case .opml, .md, .text, nil: false
+        case .opml, .md, .org, .taskpaper, .workflowy, .dynalist, .text, nil: false
         }
     }
 

@@ -56,7 +56,7 @@ extension ProcessTests {
         }
 
         /// Exporting and importing in a lossless format preserves all attributes.
-        @Test(arguments: ["json", "jsonl", "csv", "tsv", "opml"])
+        @Test(arguments: ["json", "jsonl", "csv", "tsv", "opml", "org", "taskpaper"])
         func everyFormatPreservesAllAttributes(_ format: String) async throws {
             let first = try await self.importing("--format", "jsonl", input: Self.lines)
             #expect(first.output == "imported 4 items, ids 2 to 5, revision 2\n", "\(first.report)")

@@ -39,6 +39,38 @@ extension ProcessTests {
             #expect(piped.errors == "nestc: read as \(format); specify another format with --format\n")
         }
 
+        /// The same in formats that are not recognised by their first bytes.
+        @Test(arguments: ["org", "taskpaper"])
+        func formatsWithMarksPreserveAnImportedOutline(_ format: String) async throws {
+            for name in ["workflowy", "dynalist", "omnioutliner"] {
+                #expect(try await self.user.run("import", self.fixture(name)).status == 0)
+            }
+            let opml = try await self.user.output("export", "--format", "opml")
+            let path = "\(self.server.directory.path)/out.\(format)"
+            #expect(try await self.user.output("export", "-o", path) == "")
+            #expect(
+                try await self.user.output("import", path, "--dry-run", "--json").hasPrefix(#"{"format":"\#(format)""#)
+            )
+            let other = try await ServerProcess.started()
+            let otherUser = await CommandLineUser(other)
+            let imported = try await otherUser.output("import", path)
+            #expect(imported == "imported 19 items, ids 2 to 20, revision 1\n")
+            #expect(try await otherUser.output("export", "--format", "opml") == opml)
+            #expect(
+                try await otherUser.output("export", "--format", format)
+                    == String(contentsOfFile: path, encoding: .utf8)
+            )
+        }
+
+        @Test func plainTextsOfOutlinersNeedTheirFormat() async throws {
+            let text = "- a\n  \"b\"\n  - [COMPLETE] c\n"
+            let imported = try await self.user.output("import", "-", "--format", "workflowy", input: text)
+            #expect(imported == "imported 2 items, ids 2 to 3, revision 1\n")
+            #expect(try await self.user.output("tree") == "a  #2\n  [x] c  #3\n")
+            #expect(try await self.user.output("export", "--format", "workflowy") == text)
+            #expect(try await self.user.output("export", "--format", "dynalist") == "- a\n    b\n    - [x] c\n")
+        }
+
         @Test func dryRunsReportContentsAndLosses() async throws {
             #expect(
                 try await self.user.output("import", self.fixture("omnioutliner"), "--dry-run")
@@ -89,7 +121,8 @@ extension ProcessTests {
             ("opml", "<opml><body>\n<outline text='a'/>\n", "<outline text='b & c'/></body></opml>", 20_002),
             ("json", "[", "{\"title\":}]", 20_000), ("jsonl", "", "{\"title\":\n", 20_001),
             ("csv", "title,done\n", "b,maybe\n", 20_002),
-            ("md", "", "- \u{0}\n", 20_001), ("text", "", "\u{0}\n", 20_001),
+            ("md", "", "- \u{0}\n", 20_001), ("org", "", "* \u{0}\n", 20_001), ("taskpaper", "", "- \u{0}\n", 20_001),
+            ("workflowy", "", "- \u{0}\n", 20_001), ("text", "", "\u{0}\n", 20_001),
         ])
         func aFaultyImportStoresNothing(_ format: String, _ head: String, _ tail: String, _ line: Int) async throws {
             let rows = [

@@ -106,8 +106,8 @@ extension ProcessTests {
                 #expect(refused.status == 64 && refused.output == "", "\(refused.report)")
                 #expect(
                     refused.errors.contains(
-                        "is the extension of no format; use .opml .md .markdown .mdown .mkd .txt .text .outline .json "
-                            + ".jsonl .ndjson .csv .tsv .tab, or specify --format"
+                        "is the extension of no format; use .opml .md .markdown .mdown .mkd .org .taskpaper .txt .text "
+                            + ".outline .json .jsonl .ndjson .csv .tsv .tab, or specify --format"
                     ),
                     "\(refused.report)"
                 )

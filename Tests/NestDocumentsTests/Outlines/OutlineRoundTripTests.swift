@@ -25,6 +25,20 @@ import Testing
     @Test func csvRoundTrips() throws { try Self.check(.csv) }
     @Test func tsvRoundTrips() throws { try Self.check(.tsv) }
 
+    @Test func orgRoundTrips() throws { try Self.check(.org) }
+
+    /// An item that is not done has no value of its mark.
+    @Test func taskPaperRoundTrips() throws { try Self.check(.taskpaper, MarkedOutlines.withoutMarkValue) }
+
+    @Test(arguments: [OutlineFormat.workflowy, .dynalist])
+    func bulletsRoundTrip(_ format: OutlineFormat) throws {
+        try Self.check(format) { row in
+            var row = row
+            row.extra = nil
+            return row
+        }
+    }
+
     /// Markdown has no extra and no empty notes.
     @Test func markdownRoundTrips() throws {
         try Self.check(.md) { row in
