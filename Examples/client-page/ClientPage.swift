@@ -21,7 +21,7 @@ import NestClient
         try await Self.group(client, groceries)
         try await Self.untilCancelled { try await Self.menu(client) }
         let start = await client.server.map { ResumePoint(historyID: $0.historyID, revision: Revision(0)) }
-        try await Self.untilCancelled { try await Self.index(client, after: start) }
+        try await Self.untilCancelled { try await Self.index(client, client.entity("Item"), after: start) }
     }
 
     /// Runs something endless for a short time.
@@ -128,8 +128,8 @@ import NestClient
 
         let context = ObjectContext(client)
         try context.move(last, of: item, under: groceries, at: .first)
-        let seen = try await client.object(last.id).revision
-        context.require(last.id, unchangedSince: seen)
+        let seen = try await client.object(last.id)
+        context.require(last.id, unchangedSince: seen.revision)
         try await context.save()
 
         let ids = try await client.reserveIDs(100)
@@ -370,11 +370,13 @@ import NestClient
 
     // MARK: Changes
 
-    static func index(_ client: NestClient, after saved: ResumePoint?) async throws {
+    static func index(_ client: NestClient, _ item: NamedEntity, after saved: ResumePoint?) async throws {
         try await client.withChanges(since: saved) { changes in
             for try await event in changes {
                 if case .changes(let part) = event {
-                    for object in part.objects { print("\(part.revision) \(object.kind) \(object.id)") }
+                    for object in part.objects {
+                        print(part.revision, object.kind, object.id, object.propertyNames(in: item.model))
+                    }
                 }
                 // Save `changes.position`; the next run passes it as `since`.
             }

@@ -66,6 +66,51 @@ extension ObjectContext {
     }
 }
 
+/// Places and relationships of objects of generated types.
+extension ObjectContext {
+    /// Moves an object of the entity under an owner, or to another place under the same owner.
+    public func move<Entity>(
+        _ object: some ObjectReferring,
+        of entity: TypedEntity<Entity>,
+        under owner: some ObjectReferring,
+        by relationship: String? = nil,
+        at place: Place = .last
+    ) throws(NestError) {
+        try self.move(object, of: entity.entity, under: owner, by: relationship, at: place)
+    }
+
+    /// Adds an object to a to-many relationship of an owner, which is of the entity.
+    public func relate<Entity>(
+        _ owner: some ObjectReferring,
+        of entity: TypedEntity<Entity>,
+        _ relationship: String,
+        to object: some ObjectReferring,
+        at place: Place = .last
+    ) throws(NestError) {
+        try self.relate(owner, of: entity.entity, relationship, to: object, at: place)
+    }
+
+    /// Removes an object from a to-many relationship of an owner, which is of the entity.
+    public func unrelate<Entity>(
+        _ owner: some ObjectReferring,
+        of entity: TypedEntity<Entity>,
+        _ relationship: String,
+        from object: some ObjectReferring
+    ) throws(NestError) {
+        try self.unrelate(owner, of: entity.entity, relationship, from: object)
+    }
+
+    /// Replaces the objects of a to-many relationship of an owner, which is of the entity.
+    public func setRelated<Entity>(
+        _ owner: some ObjectReferring,
+        of entity: TypedEntity<Entity>,
+        _ relationship: String,
+        to objects: [any ObjectReferring]
+    ) throws(NestError) {
+        try self.setRelated(owner, of: entity.entity, relationship, to: objects)
+    }
+}
+
 extension TypedEntity {
     func assignments(_ values: [Assignment<Entity>]) throws(NestError) -> [PropertyAssignment] {
         try values.map { (assignment) throws(NestError) in

@@ -23,17 +23,17 @@ struct ConvertModel: AsyncParsableCommand {
 
     @Option(
         name: [.short, .customLong("output")],
-        help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"),
+        help: ArgumentHelp("The file to write; '-' for standard output. (default: -)", valueName: "file"),
         completion: .file()
     )
-    var outputFile: String?
+    var output: String?
 
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
         let draft = try self.file.model(self.global).document.draft
         let text = self.global.json ? ModelJSON.line(of: draft) + "\n" : ModelJSON.text(of: draft)
-        if let path = self.outputFile {
+        if let path = self.output, path != "-" {
             let file = try OutputFile(path)
             try file.write(Array(text.utf8))
             try file.commit()

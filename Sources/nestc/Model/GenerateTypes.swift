@@ -37,10 +37,12 @@ struct GenerateTypes: AsyncParsableCommand {
 
     @Option(
         name: [.short, .customLong("output")],
-        help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"),
+        help: ArgumentHelp("The file to write; '-' for standard output. (default: -)", valueName: "file"),
         completion: .file()
     )
-    var outputFile: String?
+    var output: String?
+    /// `nil`: standard output.
+    private var outputFile: String? { self.output == "-" ? nil : self.output }
 
     @Option(help: ArgumentHelp("Swift: put the types into an enumeration of this name.", valueName: "name"))
     var namespace: String?

@@ -56,6 +56,8 @@ extension ProcessTests {
 
             let json = "\(self.directory.path)/dog.json"
             #expect(try await self.user.run("model", "convert", path, "-o", json, "--quiet").status == 0)
+            let printed = try await self.user.output("model", "convert", path, "-o", "-", "--quiet")
+            #expect(printed == (try String(contentsOfFile: json, encoding: .utf8)))
             #expect(try await self.user.output("model", "show", json) == drawing)
             #expect(try await self.user.shell("nestc model convert '\(json)' | nestc model show -").output == drawing)
             let line = try await self.user.output("model", "show", json, "--json")

@@ -101,6 +101,43 @@ extension SocketTests {
             }
         }
 
+        @Test func objectsAreMovedAndRelatedByType() async throws {
+            try await Self.run { client in
+                let things = try await client.entity(TypesModel.Everything.self)
+                let dates = try await client.entity(TypesModel.Date.self)
+                let context = ObjectContext(client)
+                let (ann, bob) = (try context.insert(dates, [.name("Ann")]), try context.insert(dates, [.name("Bob")]))
+                let refs = try ["a", "b", "c"].map { try context.insert(things, [.text($0), .owner(ann)]) }
+                try await context.save()
+                let owners = try [ann, bob].map { try #require(context.objectID(of: $0)) }
+                let ids = try refs.map { try #require(context.objectID(of: $0)) }
+
+                try context.move(ids[2], of: things, under: owners[0], by: "owner", at: .first)
+                try context.relate(owners[1], of: dates, "places", to: ids[0])
+                try context.setRelated(owners[0], of: dates, "places", to: [ids[1], ids[2]])
+                try context.unrelate(owners[0], of: dates, "places", from: ids[1])
+                try await context.save()
+                let list = TypesModel.Everything.where(\.owner == owners[0]).inOrder()
+                #expect(try await client.fetch(list).map(\.text) == ["c", "a", "b"])
+                #expect(try await client.fetch(list).map(\.where_) == [owners[0], owners[1], nil])
+
+                let detail = try await client.object(owners[0])
+                #expect(detail.entityName(in: dates.entity.model) == "Date")
+                #expect(try detail.value("name", in: dates.entity.model) == .string("Ann"))
+                #expect(try detail.count("things", in: dates.entity.model) == 3)
+                #expect(throws: NestError.self) { try detail.value("things", in: dates.entity.model) }
+                #expect(throws: NestError.self) { try detail.count("nmae", in: dates.entity.model) }
+                let change = ChangedObject(
+                    kind: .updated,
+                    entity: dates.entity.number,
+                    id: owners[0],
+                    properties: [try dates.entity.property("name")]
+                )
+                #expect(change.entityName(in: dates.entity.model) == "Date")
+                #expect(change.propertyNames(in: dates.entity.model) == ["name"])
+            }
+        }
+
         @Test func typesOfAnotherModelAreRefused() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
