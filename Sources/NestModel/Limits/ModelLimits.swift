@@ -42,6 +42,9 @@ public struct ModelLimits: Sendable {
     @Bound(.refused, "Levels of a predicate")
     public var predicateDepthMax = 32
 
+    @Bound(.refused, "SUBQUERYs of a predicate within each other")
+    public var subqueryDepthMax = 4
+
     @Bound(.refused, "Values of one IN")
     public var predicateValuesMax = 10_000
 

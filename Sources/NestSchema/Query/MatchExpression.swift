@@ -80,7 +80,7 @@ package struct MatchExpressions: Sendable {
     package init() {}
 
     package init(_ predicate: FetchPredicate) {
-        let keys = predicate.comparisons.compactMap(Self.key)
+        let keys = predicate.allComparisons.compactMap(Self.key)
         let patterns = Set(keys).compactMap(\.pattern.stringValue)
         let byteCount = patterns.reduce(0) { $0 + $1.utf8.count }
         guard byteCount <= Limits.patternBytesMax else {
