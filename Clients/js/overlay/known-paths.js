@@ -87,7 +87,7 @@ export class KnownPaths {
    * @param {any} from
    * @returns {boolean}
    */
-  isAffectedFrom({ steps, leaf, property, attribute }, from) {
+  isAffectedFrom({ steps, leaf, property, attribute, where }, from) {
     const { known, schema } = this;
     if (known.changed.size === 0) return false;
     let entity = from;
@@ -106,6 +106,8 @@ export class KnownPaths {
     const inverse = relationship && schema.inverse(relationship);
     if (!inverse) return true;
     return known.isChanged(property, entity.number) || known.isChanged(inverse.number, relationship.destination)
-      || (leaf === 3 && known.isChanged(attribute, relationship.destination));
+      || (leaf === 3 && known.isChanged(attribute, relationship.destination))
+      || (leaf === 4 && where.some((/** @type {any} */ node) => 'operator' in node
+        && this.isAffectedFrom(node.path, schema.entity(relationship.destination))));
   }
 }

@@ -48,6 +48,22 @@ const node = codec((r) => {
 });
 const nodes = list(node, 1, Limits.predicateNodesMax);
 
+/** The SUBQUERYs around what is being read. */
+let depth = 0;
+
+/** The program of a SUBQUERY. */
+path.where = codec((r) => {
+  if (depth >= Limits.subqueryDepthMax) {
+    throw new NestError('LIMIT_EXCEEDED', `SUBQUERYs are over ${Limits.subqueryDepthMax} deep`);
+  }
+  depth += 1;
+  try {
+    return wellFormed(nodes.read(r));
+  } finally {
+    depth -= 1;
+  }
+}, nodes.write);
+
 /** Whether the program leaves one value, and every operator finds its operands. No nodes are true. */
 function isWellFormed(program) {
   let height = 0;
@@ -59,14 +75,18 @@ function isWellFormed(program) {
   return height === 1 || program.length === 0;
 }
 
+function wellFormed(program) {
+  if (!isWellFormed(program)) throw malformed('a predicate leaves no single value');
+  return program;
+}
+
 /**
  * The nodes of a predicate, in postfix order: `{constant}`, `{not: true}`, `{and: count}`, `{or: count}`, or a
  * comparison `{quantifier, path, operator, folding, values}`, whose doubles are Doubles. MALFORMED if bytes follow.
  */
 export function decodePredicate(body) {
   return decodeWith(codec((r) => {
-    const program = nodes.read(r);
-    if (!isWellFormed(program)) throw malformed('a predicate leaves no single value');
+    const program = wellFormed(nodes.read(r));
     r.finish();
     return program;
   }, null), body);

@@ -57,6 +57,15 @@ public struct ModelLimits: Sendable {
     )
     public var patternInstructionsMax = 4_000
 
+    @Bound(.refused, "Instructions of the compiled regular expression of an attribute")
+    public var validationInstructionsMax = 20_000
+
+    @Bound(.refused, "Regular expressions of a model, with those of inherited attributes")
+    public var patternsPerModelMax = 4_096
+
+    @Bound(.refused, "Requests that a model names")
+    public var requestsPerModelMax = 1_000
+
     @Bound(.inner, "Bytes of memory of one MATCHES pattern; it runs more slowly when it needs more")
     public var patternMemoryBytesMax = 256 << 10
 

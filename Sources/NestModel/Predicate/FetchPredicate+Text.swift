@@ -93,7 +93,7 @@ struct PredicatePrinter {
         return (names.joined(separator: "."), isDecimal)
     }
 
-    private static func text(_ value: AttributeValue, isDecimal: Bool) -> String {
+    static func text(_ value: AttributeValue, isDecimal: Bool) -> String {
         switch value {
         case .null: return "nil"
         case .boolean(let value): return value ? "YES" : "NO"

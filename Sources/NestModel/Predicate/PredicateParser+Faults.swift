@@ -113,6 +113,8 @@ extension PredicateParser {
         case .sign("{"): self.unexpected("a value", "write IN before a list")
         case .sign("("): self.unexpected("a value", "write IN before a list; there is no arithmetic")
         case .name(let name): self.noValue(name)
+        case .variable where self.variables.isEmpty:
+            self.unexpected("a value", "there are no variables: write the value itself")
         case .variable: self.unexpected("a value", "a path is on one side only")
         default: self.unexpected("a value")
         }

@@ -87,7 +87,7 @@ extension PredicateParser {
         guard self.take(sign: ",") else { throw self.unexpected("','", "the predicate follows the variable") }
         let predicate = try self.condition(of: resolver.entity, variable)
         try self.expect(sign: ")", closing: open)
-        guard self.take(sign: "."), self.take(sign: "@"), self.isWord("count") else {
+        guard self.take(sign: "."), self.take(sign: "@"), self.token == .word("count") else {
             throw self.unexpected(".@count", "write SUBQUERY(…).@count > 0")
         }
         self.advance()
