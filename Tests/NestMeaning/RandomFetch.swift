@@ -68,12 +68,12 @@ extension SeededRandom {
     /// Returns a path of up to four steps, which may end in a count. With `hasMany` one of the steps is to many, and a
     /// count may still follow.
     ///
-    /// `isInner`: it is in a SUBQUERY.
+    /// `isTested`: it may end in a SUBQUERY.
     mutating func path(
         _ scene: MeaningScene,
         _ entity: EntityDescription,
         hasMany: Bool,
-        isInner: Bool = false
+        isTested: Bool = false
     ) -> PropertyPath {
         var path = PropertyPath(leaf: .object)
         var here = entity
@@ -93,7 +93,9 @@ extension SeededRandom {
         case 0: break
         case 1:
             let lists = here.relationships.filter { $0.isToMany || self.isWrong() }
-            if let list = lists.randomElement(using: &self) { path.leaf = self.collected(scene, list, isInner: isInner) }
+            if let list = lists.randomElement(using: &self) {
+                path.leaf = self.collected(scene, list, isTested: isTested)
+            }
         default:
             if let attribute = here.attributes.randomElement(using: &self) {
                 path.leaf = .attribute(self.isWrong() ? PropertyNumber(self.wildNumber()) : attribute.number)
@@ -107,9 +109,9 @@ extension SeededRandom {
     private mutating func collected(
         _ scene: MeaningScene,
         _ list: RelationshipDescription,
-        isInner: Bool
+        isTested: Bool
     ) -> PropertyPath.Leaf {
-        if !isInner || self.isWrong(), self.oneIn(2), let members = scene.model.entity(list.destination) {
+        if isTested, self.oneIn(2), let members = scene.model.entity(list.destination) {
             return .countWhere(list.number, FetchPredicate(self.comparison(scene, members, isInner: true)))
         }
         guard self.oneIn(3),
@@ -217,7 +219,7 @@ extension SeededRandom {
     ) -> Comparison {
         if !isInner || self.isWrong(), self.oneIn(8), let subtree = self.subtree(scene, entity) { return subtree }
         let quantifier = self.pick(Comparison.Quantifier.allCases + [.one, .one])
-        let path = self.path(scene, entity, hasMany: quantifier != .one, isInner: isInner)
+        let path = self.path(scene, entity, hasMany: quantifier != .one, isTested: !isInner || self.isWrong())
         var pool: [AttributeValue]
         var operators: [Comparison.Operator] = [.equal, .notEqual, .isIn]
         let ordered: [Comparison.Operator] = [.less, .lessOrEqual, .greater, .greaterOrEqual, .between]

@@ -22,6 +22,19 @@ const quantifier = upTo(3, 'a quantifier');
 const folding = upTo(3, 'a folding');
 const operator = choice(operators, 1);
 
+/** Of leaf 4, `where` is the program of a SUBQUERY. */
+function writePath(w, { steps, leaf, property, where, ...end }) {
+  if (leaf !== 4) return path.write(w, { steps, leaf, property, ...end });
+  if (steps.length >= Limits.pathStepsMax) {
+    throw new NestError('INVALID', `a path follows more than ${Limits.pathStepsMax} relationships`);
+  }
+  w.varint(steps.length);
+  for (const step of steps) w.varint(step);
+  w.u8(leaf);
+  w.varint(property);
+  return nodes.write(w, where);
+}
+
 const node = codec((r) => {
   const byte = r.u8();
   if (byte > 5) throw unsupported('a node');
@@ -41,19 +54,18 @@ const node = codec((r) => {
   }
   w.u8(2);
   w.u8(n.quantifier);
-  path.write(w, n.path);
+  writePath(w, n.path);
   operator.write(w, n.operator);
   w.u8(n.folding);
   values.write(w, n.values);
 });
 const nodes = list(node, 1, Limits.predicateNodesMax);
 
-/** The SUBQUERYs around what is being read. */
+/** The programs that are being read: a predicate, and the SUBQUERYs around what comes next. */
 let depth = 0;
 
-/** The program of a SUBQUERY. */
-path.where = codec((r) => {
-  if (depth >= Limits.subqueryDepthMax) {
+function readProgram(r) {
+  if (depth > Limits.subqueryDepthMax) {
     throw new NestError('LIMIT_EXCEEDED', `SUBQUERYs are over ${Limits.subqueryDepthMax} deep`);
   }
   depth += 1;
@@ -62,7 +74,10 @@ path.where = codec((r) => {
   } finally {
     depth -= 1;
   }
-}, nodes.write);
+}
+
+/** The program of a SUBQUERY, leaf 4 of a path: only a path in a predicate has it. */
+path.where = { read: readProgram, isAllowed: () => depth > 0 };
 
 /** Whether the program leaves one value, and every operator finds its operands. No nodes are true. */
 function isWellFormed(program) {
@@ -86,7 +101,7 @@ function wellFormed(program) {
  */
 export function decodePredicate(body) {
   return decodeWith(codec((r) => {
-    const program = wellFormed(nodes.read(r));
+    const program = readProgram(r);
     r.finish();
     return program;
   }, null), body);

@@ -9,8 +9,7 @@ export const properties = list(number16, 1, Limits.projectionMax);
 
 /**
  * A path, `{steps, leaf, property}`. leaf 0: the object at the end, 1: its attribute, 2: a relationship's count, 3: a
- * function of an attribute behind the relationship, with `function` and `attribute`, 4: the number of a relationship's
- * objects for which a program is true, with `where`; wire/predicate.js writes it.
+ * function of an attribute behind the relationship, with `function` and `attribute`.
  */
 export const path = codec(null, (w, { steps, leaf, property, ...end }) => {
   if (steps.length + +(leaf > 1) > Limits.pathStepsMax) {
@@ -19,10 +18,9 @@ export const path = codec(null, (w, { steps, leaf, property, ...end }) => {
   w.varint(steps.length);
   for (const step of steps) w.varint(step);
   w.u8(leaf);
-  if (leaf === 3) w.u8(end.function);
+  if (leaf > 2) w.u8(end.function);
   if (leaf) w.varint(property);
-  if (leaf === 3) w.varint(end.attribute);
-  if (leaf > 3) path.where.write(w, end.where);
+  if (leaf > 2) w.varint(end.attribute);
 });
 
 export const sortKey = codec(null, (w, key) => {

@@ -51,7 +51,9 @@ extension NestClient {
         guard let source else {
             throw NestError(.invalid, "the request \(description.name) needs its source, an object of \(entity.name)")
         }
-        let paths = text.variables.filter { $0.name == RequestDescription.sourceVariable && !$0.path.isEmpty }.map(\.path)
+        let paths = text.variables.filter { $0.name == RequestDescription.sourceVariable && !$0.path.isEmpty }.map(
+            \.path
+        )
         var request = ObjectFetchRequest(entity: number)
         request.predicate = FetchPredicate(
             Comparison(path: PropertyPath(leaf: .object), operator: .equal, values: [.reference(source)])

@@ -102,10 +102,11 @@ extension ByteReader {
         return Comparison(quantifier: quantifier, path: path, operator: known, folding: folding, values: values)
     }
 
-    /// Reads a path. One outside a predicate has no SUBQUERY: `resolve` refuses it.
-    package mutating func propertyPath() throws(DecodingFailure) -> PropertyPath { try self.propertyPath(depth: 0) }
+    /// Reads a path outside a predicate, which has no SUBQUERY.
+    package mutating func propertyPath() throws(DecodingFailure) -> PropertyPath { try self.propertyPath(depth: nil) }
 
-    private mutating func propertyPath(depth: Int) throws(DecodingFailure) -> PropertyPath {
+    /// `depth`: the number of SUBQUERYs around it; `nil` outside a predicate.
+    private mutating func propertyPath(depth: Int?) throws(DecodingFailure) -> PropertyPath {
         let count = try self.count("path")
         guard count <= Limits.pathStepsMax else { throw DecodingFailure(.outOfRange, "path") }
         var steps: [PropertyNumber] = []
@@ -127,7 +128,10 @@ extension ByteReader {
             return PropertyPath(steps: steps, leaf: .aggregate(function, relationship, attribute))
         case 4:
             guard steps.count < Limits.pathStepsMax else { throw DecodingFailure(.outOfRange, "path") }
-            guard depth < Limits.subqueryDepthMax else { throw DecodingFailure(.limit, "subqueries", max: Limits.subqueryDepthMax) }
+            guard let depth else { throw DecodingFailure(.unsupported, "path leaf") }
+            guard depth < Limits.subqueryDepthMax else {
+                throw DecodingFailure(.limit, "subqueries", max: Limits.subqueryDepthMax)
+            }
             let relationship = try self.propertyNumber("path relationship")
             return PropertyPath(steps: steps, leaf: .countWhere(relationship, try self.predicate(depth: depth + 1)))
         default: throw DecodingFailure(.unsupported, "path leaf")

@@ -4,7 +4,7 @@ extension RequestDescription {
         guard let entity = model.entity(self.entity) else { return "its entity is not in the model" }
         do throws(PredicateSyntaxError) {
             _ = try [OrderingTerm](self.sort, of: entity, in: model)
-        } catch where !self.sort.isEmpty {
+        } catch  where !self.sort.isEmpty {
             return "its sort keys '\(self.sort)' cannot be read: \(error)"
         } catch {
             // No keys are the order of the ids.
@@ -28,7 +28,8 @@ extension RequestDescription {
     }
 
     /// Returns a value of the type that `$FETCH_SOURCE` or a path from it has.
-    private func sample(_ variable: RequestText.Variable, _ model: ManagedObjectModel) throws(PredicateSyntaxError) -> String
+    private func sample(_ variable: RequestText.Variable, _ model: ManagedObjectModel) throws(PredicateSyntaxError)
+        -> String
     {
         guard let source = self.source.flatMap({ model.entity($0) }) else {
             throw PredicateSyntaxError(column: 1, message: "$\(Self.sourceVariable) is for fetched properties")

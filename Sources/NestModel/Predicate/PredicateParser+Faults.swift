@@ -40,7 +40,9 @@ extension PredicateParser {
     func noVariable(_ variable: String) -> PredicateSyntaxError {
         switch self.token {
         case .variable(let name) where self.variables.contains(name):
-            self.error("$\(name) is the variable of an outer SUBQUERY: the conditions here are about $\(variable) alone")
+            self.error(
+                "$\(name) is the variable of an outer SUBQUERY: the conditions here are about $\(variable) alone"
+            )
         case .variable(let name): self.error("there is no variable $\(name): write $\(variable)")
         case .word(let name), .name(let name):
             self.error("a path in this SUBQUERY begins with its variable: write $\(variable).\(name)")

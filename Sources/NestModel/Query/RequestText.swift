@@ -74,13 +74,15 @@ private struct VariableScanner {
             if scalar == "\"" || scalar == "'" {
                 self.skipQuoted(scalar)
             } else if scalar == "$", let name = self.word(at: start + 1) {
-                if self.awaited == .variable { self.own.insert(name) }
+                if self.awaited == .variable {
+                    self.own.insert(name)
+                    self.awaited = .nothing
+                }
                 self.parts.append((String(text), nil))
                 text.removeAll()
                 let path = self.path()
                 let written = String(String.UnicodeScalarView(self.scalars[start..<self.index]))
                 self.parts.append((written, RequestText.Variable(name: name, path: path)))
-                self.awaited = .nothing
                 continue
             } else if let word = self.word(at: start) {
                 if word.uppercased() == "SUBQUERY" { self.awaited = .bracket }
@@ -108,7 +110,8 @@ private struct VariableScanner {
     /// Reads the names after points.
     private mutating func path() -> [String] {
         var names: [String] = []
-        while self.index < self.scalars.count, self.scalars[self.index] == ".", let name = self.word(at: self.index + 1) {
+        while self.index < self.scalars.count, self.scalars[self.index] == ".", let name = self.word(at: self.index + 1)
+        {
             names.append(name)
         }
         return names

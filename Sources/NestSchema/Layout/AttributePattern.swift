@@ -52,7 +52,7 @@ package struct AttributePattern: Sendable {
         let excerpt = String(String.UnicodeScalarView(scalars.prefix(Self.excerptScalars)))
         let end = scalars.count > Self.excerptScalars ? "…" : ""
         return (
-            .text,
+            .range,
             "is \(FetchPredicate.quoted(excerpt))\(end), which does not match \(FetchPredicate.quoted(self.pattern))"
         )
     }

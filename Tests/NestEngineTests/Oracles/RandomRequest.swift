@@ -30,7 +30,7 @@ extension SeededRandom {
         }
         if self.oneIn(3) {
             let columns = (0...self.below(3)).compactMap { _ in
-                let ends: [PathEnd] = [.attribute, .attribute, .object, .count, .aggregate]
+                let ends: [PathEnd] = [.attribute, .attribute, .object, .count, .aggregate, .aggregate]
                 return self.path(scene, of: entity, toMany: false, ends: ends)
             }
             request.columns = columns.filter { !($0.steps.isEmpty && $0.leaf == .object) }
@@ -141,7 +141,9 @@ extension ObjectFetchRequest {
             case (_, .one, .countWhere(let list, let condition)):
                 features.append("subquery")
                 if condition.subqueryDepth > 0 { features.append("subquery in subquery") }
-                if condition.comparisons.contains(where: { $0.quantifier != .one }) { features.append("any in subquery") }
+                if condition.comparisons.contains(where: { $0.quantifier != .one }) {
+                    features.append("any in subquery")
+                }
                 let isPaired = naive.model.entities.contains { $0.relationship(list)?.join != nil }
                 if isPaired { features.append("subquery of pairs") }
             case (_, .one, _): features.append(comparison.path.steps.isEmpty ? "own" : "to one")

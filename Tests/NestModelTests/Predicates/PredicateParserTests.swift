@@ -58,12 +58,13 @@ import Testing
         ("boss == 7", "boss == 7"),
         (
             "subquery(posts, $p, $p.title == 'a' and $p.number > 2).@count > 0",
-            "SUBQUERY(posts, $x, $x.number > 2 AND $x.title == \"a\").@count > 0"
+            "SUBQUERY(posts, $x, $x.title == \"a\" AND $x.number > 2).@count > 0"
         ),
         ("0 < SUBQUERY(boss.tags, $t, $t == 3).@count", "SUBQUERY(boss.tags, $x, $x == 3).@count > 0"),
         ("SUBQUERY(posts, $p, TRUEPREDICATE).@count == 2", "posts.@count == 2"),
         ("SUBQUERY(posts, $p, NOT TRUEPREDICATE).@count == 2", "SUBQUERY(posts, $x, FALSEPREDICATE).@count == 2"),
-        ("NOT SUBQUERY(tags, $t, ANY $t.users.age > 3).@count = 0",
+        (
+            "NOT SUBQUERY(tags, $t, ANY $t.users.age > 3).@count = 0",
             "SUBQUERY(tags, $x, ANY $x.users.age > 3).@count != 0"
         ),
         (

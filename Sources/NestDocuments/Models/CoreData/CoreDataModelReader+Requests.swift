@@ -11,7 +11,9 @@ extension CoreDataModelReader {
         for entity in self.entityElements {
             for property in entity.children("fetchedProperty") {
                 guard let request = property.children("fetchRequest").first else {
-                    self.warnings.append("\(entity.text("name") ?? "").\(Self.title(property)): it has no fetch request")
+                    self.warnings.append(
+                        "\(entity.text("name") ?? "").\(Self.title(property)): it has no fetch request"
+                    )
                     continue
                 }
                 self.add(request, named: property, of: entity.text("name"), to: &draft, model)

@@ -318,8 +318,17 @@ class EntityBody(TypedDict):
     root: RootBody | None
 
 
+class RequestBody(TypedDict):
+    name: str
+    source: int | None
+    entity: int
+    predicate: str
+    sort: str
+
+
 class ModelBody(TypedDict):
     entities: list[EntityBody]
+    requests: list[RequestBody]
 
 
 class Source(TypedDict):

@@ -28,7 +28,7 @@ class Reader:
         # What a reader of rows and diffs must know of their view.
         self.width = width
         self.has_window = has_window
-        # The SUBQUERYs around what is being read.
+        # The programs that are being read: a predicate, and the SUBQUERYs in it.
         self.depth = 0
 
     @property

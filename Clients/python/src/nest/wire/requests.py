@@ -58,7 +58,8 @@ def _read_path(r: Reader) -> Fields:
     leaf = r.u8()
     if count + (leaf > 1) > limits.PATH_STEPS_MAX:
         raise malformed("a path is too long")
-    if leaf > 4:
+    # Only a path in a predicate ends in a SUBQUERY.
+    if leaf > 4 or leaf == 4 and r.depth == 0:
         raise _unsupported("the end of a path")
     path: Fields = {"steps": steps, "leaf": leaf}
     if leaf == 3:
@@ -70,7 +71,7 @@ def _read_path(r: Reader) -> Fields:
     if leaf == 3:
         path["attribute"] = number16.read(r)
     if leaf == 4:
-        path["where"] = _read_inner(r)
+        path["where"] = _read_program(r)
     return path
 
 
@@ -177,19 +178,13 @@ def _is_well_formed(program: Program) -> bool:
 
 
 def _read_program(r: Reader) -> Program:
-    program: Program = _nodes.read(r)
-    if not _is_well_formed(program):
-        raise malformed("a predicate leaves no single value")
-    return program
-
-
-def _read_inner(r: Reader) -> Program:
-    """The program of a SUBQUERY."""
-    if r.depth >= limits.SUBQUERY_DEPTH_MAX:
+    if r.depth > limits.SUBQUERY_DEPTH_MAX:
         raise ProtocolError("LIMIT_EXCEEDED", f"SUBQUERYs are over {limits.SUBQUERY_DEPTH_MAX} deep")
     r.depth += 1
-    program = _read_program(r)
+    program: Program = _nodes.read(r)
     r.depth -= 1
+    if not _is_well_formed(program):
+        raise malformed("a predicate leaves no single value")
     return program
 
 
