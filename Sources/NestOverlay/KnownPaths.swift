@@ -79,12 +79,8 @@ struct KnownPaths {
             guard let relationship = entity.relationship(property) else { return true }
             return self.isChangedList(property, of: entity)
                 || self.isChanged(attribute, of: relationship.destination)
-        case .countWhere(let property, let predicate):
-            guard let relationship = entity.relationship(property),
-                let destination = self.model.entity(relationship.destination)
-            else { return true }
-            return self.isChangedList(property, of: entity)
-                || predicate.comparisons.contains { self.isAffected($0.path, from: destination) }
+        // It reads whatever its predicate does.
+        case .countWhere: return !self.known.changedProperties.isEmpty
         }
     }
 

@@ -74,7 +74,8 @@ import Testing
     @Test func bytesHaveRequestsAndExpressions() throws {
         let requests = [
             Self.request("older", "User", "User", "age > $FETCH_SOURCE.age", "-age,name:c"),
-            Self.request("named", nil, "User", "name == $NAME"), Self.request("all", nil, "Phone", ""),
+            Self.request("named", nil, "User", "name BEGINSWITH $NAME AND age IN {$A, 3} AND $A < age"),
+            Self.request("all", nil, "Phone", ""),
             Self.request("others", "Phone", "Phone", "user == $FETCH_SOURCE.user AND SELF != $FETCH_SOURCE"),
         ]
         let model = try Self.draft(requests).compile()

@@ -87,9 +87,11 @@ export class KnownPaths {
    * @param {any} from
    * @returns {boolean}
    */
-  isAffectedFrom({ steps, leaf, property, attribute, where }, from) {
+  isAffectedFrom({ steps, leaf, property, attribute }, from) {
     const { known, schema } = this;
     if (known.changed.size === 0) return false;
+    // A SUBQUERY reads whatever its predicate does.
+    if (leaf === 4) return true;
     let entity = from;
     for (const step of steps) {
       const relationship = schema.relationship(entity, step);
@@ -106,8 +108,6 @@ export class KnownPaths {
     const inverse = relationship && schema.inverse(relationship);
     if (!inverse) return true;
     return known.isChanged(property, entity.number) || known.isChanged(inverse.number, relationship.destination)
-      || (leaf === 3 && known.isChanged(attribute, relationship.destination))
-      || (leaf === 4 && where.some((/** @type {any} */ node) => 'operator' in node
-        && this.isAffectedFrom(node.path, schema.entity(relationship.destination))));
+      || (leaf === 3 && known.isChanged(attribute, relationship.destination));
   }
 }

@@ -2,12 +2,12 @@ import NestModel
 
 /// Requests that the model names.
 extension NestClient {
-    /// Returns a request that the server's model names: `User.longPhones` for a fetched property of Core Data, or the name
-    /// of a fetch request template.
+    /// Returns a request that the server's model names: `User.longPhones` for a fetched property of Core Data, or the
+    /// name of a fetch request template.
     ///
     /// `source`: the object that `$FETCH_SOURCE` stands for. A path like `$FETCH_SOURCE.name` means the value that the
-    /// object has now: ask again after it has changed. `variables`: values of the other variables, as a predicate writes
-    /// them, like `["LEAST": "18", "NAME": FetchPredicate.quoted(typed)]`.
+    /// object has now: ask again after it has changed. `variables`: values of the other variables, as a predicate
+    /// writes them, like `["LEAST": "18", "NAME": FetchPredicate.quoted(typed)]`.
     public func request(
         named name: String,
         of source: ObjectID? = nil,

@@ -14,8 +14,8 @@ public struct ModelDocument: Hashable, Sendable {
         self.isForeign = isForeign
     }
 
-    /// Drops the regular expressions of a foreign model that a server cannot use, and defaults that do not match theirs.
-    /// `fault`: why a pattern is not valid; `matches`: whether a text matches a valid one.
+    /// Drops the regular expressions of a foreign model that a server cannot use, and defaults that do not match
+    /// theirs. `fault`: why a pattern is not valid; `matches`: whether a text matches a valid one.
     public mutating func dropPatterns(fault: (String) -> String?, matches: (String, String) -> Bool) {
         guard self.isForeign else { return }
         for entity in self.draft.entities.indices {

@@ -54,7 +54,8 @@ public struct AttributeDescription: Hashable, Sendable {
     public let minimum: AttributeValue
     /// The greatest value, for text the greatest number of UTF-16 units; `.null`: no bound.
     public let maximum: AttributeValue
-    /// The regular expression, in the syntax of RE2, that a whole text must match; `nil`: none. Only the server checks it.
+    /// The regular expression, in the syntax of RE2, that a whole text must match; `nil`: none. Only the server checks
+    /// it.
     public internal(set) var pattern: String?
     /// The attribute's name in an earlier version of the model. Clients do not see it.
     public let renamedFrom: String?

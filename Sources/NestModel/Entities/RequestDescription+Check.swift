@@ -9,22 +9,19 @@ extension RequestDescription {
         } catch {
             // No keys are the order of the ids.
         }
-        let text = RequestText(self.predicate)
-        var fault: String?
-        // Which type the value of another variable has is not known: null fits all but the operators of texts.
-        for other in ["nil", "\"\""] {
-            do throws(PredicateSyntaxError) {
-                let bound = try text.bound { (variable) throws(PredicateSyntaxError) -> String in
-                    guard variable.name == Self.sourceVariable else { return other }
-                    return try self.sample(variable, model)
+        do throws(PredicateSyntaxError) {
+            // The types of other variables are those that they are compared with.
+            let text = try RequestText(self.predicate).bound { (variable) throws(PredicateSyntaxError) -> String in
+                guard variable.name == Self.sourceVariable else {
+                    return (["$" + variable.name] + variable.path).joined(separator: ".")
                 }
-                _ = try FetchPredicate(bound, of: entity, in: model)
-                return nil
-            } catch {
-                fault = fault ?? "its predicate '\(self.predicate)' cannot be read: \(error.message)"
+                return try self.sample(variable, model)
             }
+            try RequestText.check(text, of: entity, in: model)
+            return nil
+        } catch {
+            return "its predicate '\(self.predicate)' cannot be read: \(error.message)"
         }
-        return fault
     }
 
     /// Returns a value of the type that `$FETCH_SOURCE` or a path from it has.

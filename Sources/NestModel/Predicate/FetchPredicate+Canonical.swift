@@ -28,8 +28,8 @@ indirect enum PredicateTree {
         }
     }
 
-    /// Makes the tree of a well-formed program; `nil` if it is deeper than allowed. The levels of a SUBQUERY's predicate
-    /// count too.
+    /// Makes the tree of a well-formed program; `nil` if it is deeper than allowed. The levels of a SUBQUERY's
+    /// predicate count too.
     init?(_ predicate: FetchPredicate) {
         guard let (tree, _) = Self.made(of: predicate, deepest: Limits.subqueryDepthMax) else { return nil }
         self = tree

@@ -14,8 +14,8 @@ extension PredicateParser {
         return try self.resolved(resolver.finish(quantifier), at: column)
     }
 
-    /// Takes the object with which a path begins: `SELF`, or the variable of a SUBQUERY. Returns whether the path is the
-    /// object itself, and nothing follows.
+    /// Takes the object with which a path begins: `SELF`, or the variable of a SUBQUERY. Returns whether the path is
+    /// the object itself, and nothing follows.
     private mutating func takeObject() throws(PredicateSyntaxError) -> Bool {
         if let variable = self.variables.last {
             guard self.token == .variable(variable) else { throw self.noVariable(variable) }
@@ -149,6 +149,7 @@ extension PredicateParser {
     var beginsLiteral: Bool {
         switch self.token {
         case .number, .text, .date, .sign("-"), .sign("+"): return true
+        case .variable: return self.isOpenValue
         case .word(let word):
             let isCall = self.next == .sign("(")
             if isCall, PredicateWords.functions.contains(word.uppercased()) { return true }
@@ -156,6 +157,12 @@ extension PredicateParser {
             return PredicateWords.values.contains(word.uppercased())
         default: return false
         }
+    }
+
+    /// Whether the token is a variable of a named request.
+    private var isOpenValue: Bool {
+        guard self.hasOpenValues, case .variable(let name) = self.token else { return false }
+        return !self.variables.contains(name)
     }
 
     mutating func list() throws(PredicateSyntaxError) -> [PredicateLiteral] {
@@ -200,6 +207,9 @@ extension PredicateParser {
             )
         case .word(let word) where !isSigned:
             return try self.literal(word, at: column)
+        case .variable where !isSigned && self.isOpenValue:
+            self.advance()
+            return PredicateLiteral(kind: .open, column: column)
         default:
             throw self.noValue
         }

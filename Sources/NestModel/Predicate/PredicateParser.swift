@@ -25,6 +25,19 @@ extension FetchPredicate {
     }
 }
 
+extension RequestText {
+    /// Throws if a text is no predicate, whatever values its variables have.
+    static func check(
+        _ text: String,
+        of entity: EntityDescription,
+        in model: ManagedObjectModel
+    ) throws(PredicateSyntaxError) {
+        var lexer = PredicateLexer(text)
+        var parser = PredicateParser(try lexer.tokens(), entity, model, .utc, hasOpenValues: true)
+        _ = try parser.predicate()
+    }
+}
+
 struct PredicateParser {
     let tokens: [(token: PredicateToken, column: Int)]
     private(set) var index = 0
@@ -36,13 +49,17 @@ struct PredicateParser {
     private(set) var variables: [String] = []
     let model: ManagedObjectModel
     let dates: DateReading
+    /// Whether a variable may stand for a value of any type, in the text of a named request.
+    let hasOpenValues: Bool
 
     init(
         _ tokens: [(token: PredicateToken, column: Int)],
         _ entity: EntityDescription,
         _ model: ManagedObjectModel,
-        _ dates: DateReading
+        _ dates: DateReading,
+        hasOpenValues: Bool = false
     ) {
+        self.hasOpenValues = hasOpenValues
         self.tokens = tokens
         self.entity = entity
         self.model = model

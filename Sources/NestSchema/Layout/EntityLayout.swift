@@ -136,8 +136,8 @@ package final class EntityLayout: Sendable {
     /// Whether there are several entities: each row then stores its own.
     package var hasKinds: Bool { self.kinds.count > 1 }
 
-    /// Returns why a value that is right otherwise does not match the regular expression of its attribute, in words that
-    /// follow the attribute's name; `nil` if it does, or if there is none.
+    /// Returns why a value that is right otherwise does not match the regular expression of its attribute, in words
+    /// that follow the attribute's name; `nil` if it does, or if there is none.
     package func patternFault(_ slot: Int, _ value: AttributeValue) -> (reason: ValidationFault.Reason, text: String)? {
         self.patterns[slot]?.fault(value)
     }

@@ -156,8 +156,8 @@ package final class RowFilter: Hashable, Sendable {
         }
     }
 
-    /// The cost of checking one object. Of a SUBQUERY it is that of one of its objects, as of ANY: the others are counted
-    /// already.
+    /// The cost of checking one object. Of a SUBQUERY it is that of one of its objects, as of ANY: the others are
+    /// counted already.
     package var cost: EvaluationCost {
         let own = self.comparisons.reduce(EvaluationCost(nanoseconds: 0)) { $0 + $1.cost }
         return self.inner.reduce(own) { $0 + $1.cost }

@@ -95,7 +95,7 @@ extension SeededRandom {
         let quantifiers = Comparison.Quantifier.allCases + [.one, .one]
         let quantifier = quantifiers.randomElement(using: &self)!
         var ends: [PathEnd] = [.attribute, .attribute, .object, .count]
-        if quantifier == .one, nesting < 2 { ends += [.countWhere, .countWhere] }
+        if scene.hasSubqueries, quantifier == .one, nesting < 2 { ends += [.countWhere, .countWhere] }
         let path = self.path(scene, of: entity, toMany: quantifier != .one, ends: ends, nesting: nesting)
         return path.flatMap { self.comparison(scene, entity, quantifier, $0) }.map { FetchPredicate($0) }
     }

@@ -30,7 +30,8 @@ extension SeededRandom {
         }
         if self.oneIn(3) {
             let columns = (0...self.below(3)).compactMap { _ in
-                let ends: [PathEnd] = [.attribute, .attribute, .object, .count, .aggregate, .aggregate]
+                let more: [PathEnd] = scene.hasSubqueries ? [.aggregate] : []
+                let ends: [PathEnd] = [.attribute, .attribute, .object, .count, .aggregate] + more
                 return self.path(scene, of: entity, toMany: false, ends: ends)
             }
             request.columns = columns.filter { !($0.steps.isEmpty && $0.leaf == .object) }

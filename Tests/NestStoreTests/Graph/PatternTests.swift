@@ -75,7 +75,8 @@ import Testing
     @Test(arguments: [
         ("(", "Part.code: its regular expression \"(\" is not valid: a ( is not closed"),
         ("(?=a)", "look-ahead and look-behind are not supported"), ("(a)\\1", "is a back-reference"),
-        (String(repeating: ".{1000}", count: 9), "over 20000 instructions"), (String(repeating: "x", count: 1_025), "over 1024 bytes"),
+        (String(repeating: ".{1000}", count: 9), "over 20000 instructions"),
+        (String(repeating: "x", count: 1_025), "over 1024 bytes"),
     ])
     func aModelWithAnInvalidExpressionIsRefused(_ pattern: String, _ text: String) {
         let message = self.message { try self.open(pattern).close() }

@@ -109,7 +109,7 @@ class Model:
 def make_model(hash: int, fields: ModelBody) -> Model:
     """The model from the fields of MODEL."""
     entities = [_entity(one) for one in fields["entities"]]
-    requests = [NamedRequest(**one) for one in fields["requests"]]
+    requests = [NamedRequest(**one) for one in fields.get("requests", [])]
     return Model(
         hash,
         {one.name: one for one in entities},

@@ -1,7 +1,7 @@
 /// The regular expressions of ICU, in which Core Data's models are written, in the syntax of RE2.
 ///
-/// `\d`, `\w` and `\s` are those of Unicode in ICU, but of ASCII in RE2: the translation spells them out, so that no text
-/// is refused that Core Data accepts.
+/// `\d`, `\w` and `\s` are those of Unicode in ICU, but of ASCII in RE2: the translation spells them out, so that no
+/// text is refused that Core Data accepts.
 struct ICUPattern {
     /// What RE2 does not have, as a noun.
     struct Fault: Error {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from .rows import Key, Position, WireRow
 from .values import Value
@@ -328,7 +328,7 @@ class RequestBody(TypedDict):
 
 class ModelBody(TypedDict):
     entities: list[EntityBody]
-    requests: list[RequestBody]
+    requests: NotRequired[list[RequestBody]]
 
 
 class Source(TypedDict):

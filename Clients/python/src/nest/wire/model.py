@@ -55,7 +55,7 @@ _requests = list_of(
 def _read_added(r: Reader) -> Fields:
     """What later versions added: a model without any of it ends before."""
     if r.left == 0:
-        return {"expressions": [], "requests": []}
+        return {}
     return {"expressions": _expressions.read(r), "requests": _requests.read(r)}
 
 
