@@ -16,7 +16,7 @@ test('a request of the model has the values of its source and its variables', { 
     const [parts, boxes] = await Promise.all(['Part', 'Box'].map((name) => nest.entity(name)));
     const add = async (entity, values) => {
       const receipt = await nest.transaction('add', (tx) => { tx.insert(entity, values); });
-      return receipt.ids[0];
+      return receipt.id(1);
     };
     const one = await add(boxes, { name: 'one' });
     const two = await add(boxes, { name: 'it\'s "two"' });
