@@ -20,7 +20,7 @@ struct KnownPaths {
         case .object: return .reference(current)
         case .attribute(let property): return self.known.value(property, of: current)
         case .count(let property): return self.count(property, of: current)
-        case .aggregate: return nil
+        case .aggregate, .countWhere: return nil
         }
     }
 
@@ -47,7 +47,7 @@ struct KnownPaths {
             switch path.leaf {
             case .object: return false
             case .attribute(let property): return self.known.changes[id]?.values[property] != nil
-            case .count, .aggregate: break
+            case .count, .aggregate, .countWhere: break
             }
         }
         guard let entity = self.known.entity(of: id) else { return !self.known.changedProperties.isEmpty }
@@ -79,6 +79,8 @@ struct KnownPaths {
             guard let relationship = entity.relationship(property) else { return true }
             return self.isChangedList(property, of: entity)
                 || self.isChanged(attribute, of: relationship.destination)
+        // It reads whatever its predicate does.
+        case .countWhere: return !self.known.changedProperties.isEmpty
         }
     }
 

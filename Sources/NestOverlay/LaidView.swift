@@ -380,7 +380,7 @@ extension PropertyPath {
         guard self.steps.isEmpty else { return self.steps.count == 1 && self.leaf == .object }
         switch self.leaf {
         case .object, .attribute: return true
-        case .count, .aggregate: return false
+        case .count, .aggregate, .countWhere: return false
         }
     }
 

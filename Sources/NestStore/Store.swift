@@ -88,7 +88,7 @@ package final class Store {
     /// Opens the store, or creates it if its file does not exist. A new store, or a copy that is opened for the first
     /// time, gets the history id `newHistoryID`.
     package init(_ configuration: Configuration, newHistoryID: Identifier128) throws(StoreError) {
-        let faults = configuration.model.faults
+        let faults = configuration.model.faults + configuration.model.patternFaults
         guard faults.isEmpty else { throw .invalidModel(faults) }
         switch configuration.location {
         case .file(let path):

@@ -1,6 +1,7 @@
 import Logging
 import NestModel
 import NestDocuments
+import NestStore
 
 /// The model that nestd serves.
 extension Nestd {
@@ -15,7 +16,8 @@ extension Nestd {
 
     static func readModel(_ path: String, warn: (String) -> Void) throws -> ManagedObjectModel {
         do {
-            let document = try ModelFile.read(path: path)
+            var document = try ModelFile.read(path: path)
+            document.dropPatterns(fault: ModelPatterns.fault, matches: ModelPatterns.matches)
             for warning in document.warnings { warn(warning) }
             return try document.draft.compile()
         } catch let error as ModelFileError {

@@ -67,7 +67,14 @@ extension SeededRandom {
 
     /// Returns a path of up to four steps, which may end in a count. With `hasMany` one of the steps is to many, and a
     /// count may still follow.
-    mutating func path(_ scene: MeaningScene, _ entity: EntityDescription, hasMany: Bool) -> PropertyPath {
+    ///
+    /// `isTested`: it may end in a SUBQUERY.
+    mutating func path(
+        _ scene: MeaningScene,
+        _ entity: EntityDescription,
+        hasMany: Bool,
+        isTested: Bool = false
+    ) -> PropertyPath {
         var path = PropertyPath(leaf: .object)
         var here = entity
         func follow(_ isToMany: Bool, _ random: inout SeededRandom) {
@@ -86,7 +93,9 @@ extension SeededRandom {
         case 0: break
         case 1:
             let lists = here.relationships.filter { $0.isToMany || self.isWrong() }
-            if let list = lists.randomElement(using: &self) { path.leaf = self.collected(scene, list) }
+            if let list = lists.randomElement(using: &self) {
+                path.leaf = self.collected(scene, list, isTested: isTested)
+            }
         default:
             if let attribute = here.attributes.randomElement(using: &self) {
                 path.leaf = .attribute(self.isWrong() ? PropertyNumber(self.wildNumber()) : attribute.number)
@@ -95,11 +104,16 @@ extension SeededRandom {
         return path
     }
 
-    /// Returns a count of a relationship's objects, or a function of one of their attributes.
+    /// Returns a count of a relationship's objects, of all or of those for which a comparison is true, or a function of
+    /// one of their attributes.
     private mutating func collected(
         _ scene: MeaningScene,
-        _ list: RelationshipDescription
+        _ list: RelationshipDescription,
+        isTested: Bool
     ) -> PropertyPath.Leaf {
+        if isTested, self.oneIn(2), let members = scene.model.entity(list.destination) {
+            return .countWhere(list.number, FetchPredicate(self.comparison(scene, members, isInner: true)))
+        }
         guard self.oneIn(3),
             let attribute = scene.model.entity(list.destination)?.attributes.randomElement(using: &self)
         else { return .count(list.number) }
@@ -198,10 +212,14 @@ extension SeededRandom {
         return FetchPredicate(nodes: nodes)
     }
 
-    private mutating func comparison(_ scene: MeaningScene, _ entity: EntityDescription) -> Comparison {
-        if self.oneIn(8), let subtree = self.subtree(scene, entity) { return subtree }
+    private mutating func comparison(
+        _ scene: MeaningScene,
+        _ entity: EntityDescription,
+        isInner: Bool = false
+    ) -> Comparison {
+        if !isInner || self.isWrong(), self.oneIn(8), let subtree = self.subtree(scene, entity) { return subtree }
         let quantifier = self.pick(Comparison.Quantifier.allCases + [.one, .one])
-        let path = self.path(scene, entity, hasMany: quantifier != .one)
+        let path = self.path(scene, entity, hasMany: quantifier != .one, isTested: !isInner || self.isWrong())
         var pool: [AttributeValue]
         var operators: [Comparison.Operator] = [.equal, .notEqual, .isIn]
         let ordered: [Comparison.Operator] = [.less, .lessOrEqual, .greater, .greaterOrEqual, .between]
@@ -209,7 +227,7 @@ extension SeededRandom {
         switch path.leaf {
         case .object:
             pool = (0..<3).map { _ in .reference(self.anyObject(scene)) }
-        case .count, .aggregate:
+        case .count, .aggregate, .countWhere:
             pool = [.integer(0), .integer(1), .integer(2), .double(1), .double(1.5)]
             operators += ordered
         case .attribute:

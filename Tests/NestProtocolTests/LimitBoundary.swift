@@ -61,6 +61,14 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
         )
     }
 
+    /// Returns a predicate of so many SUBQUERYs within each other.
+    private static func nested(_ count: Int) -> FetchPredicate {
+        (0..<count).reduce(FetchPredicate(self.comparison(.string("0")))) { predicate, _ in
+            let path = PropertyPath(leaf: .countWhere(self.property, predicate))
+            return FetchPredicate(Comparison(path: path, operator: .greater, values: [.integer(0)]))
+        }
+    }
+
     /// Returns a predicate of `levels` levels: comparisons joined alternately by "and" and "or".
     private static func deep(_ levels: Int) -> FetchPredicate {
         var predicate = FetchPredicate(self.comparison(.string("0")))
@@ -133,6 +141,7 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
             guard let entity = ManagedObjectModel.nestedList.entity(item) else { return .unknownEntity }
             return deep($0).faults(for: entity, in: .nestedList).isEmpty ? nil : .invalidPredicate
         },
+        .message("subqueryDepthMax", .limitExceeded) { rows(ObjectFetchRequest(entity: item, predicate: nested($0))) },
         .message("predicateValuesMax", .limitExceeded) {
             rows(ObjectFetchRequest(entity: item, predicate: FetchPredicate(comparison(.integer(1), count: $0))))
         },

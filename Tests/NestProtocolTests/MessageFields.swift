@@ -141,6 +141,8 @@ extension JSONValue {
         case .object: self = "object"
         case .attribute(let property): self = ["attribute": JSONValue(property)]
         case .count(let property): self = ["count": JSONValue(property)]
+        case .countWhere(let relationship, let predicate):
+            self = ["count": JSONValue(relationship), "where": JSONValue(list: predicate.nodes.map { JSONValue($0) })]
         case .aggregate(let function, let relationship, let attribute):
             self = ["\(function.name)": JSONValue(relationship), "attribute": JSONValue(attribute)]
         }

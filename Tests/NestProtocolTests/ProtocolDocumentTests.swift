@@ -137,10 +137,11 @@ import Testing
         #expect(ResultsDigest.modulus == (1 << 61) - 1 && text.contains("M = 2^61 - 1"))
     }
 
-    /// Every name in capitals with an underscore is the name of an error or a message.
+    /// Every name in capitals with an underscore is the name of an error, a message or a variable.
     @Test func namesInCapitalsExist() throws {
         let text = try Repository.text("protocol.md")
-        let known = Set(ErrorCode.all.map { "\($0)" } + MessageType.allCases.map(Self.name))
+        let names = ErrorCode.all.map { "\($0)" } + MessageType.allCases.map(Self.name)
+        let known = Set(names + [RequestDescription.sourceVariable])
         for match in text.matches(of: /\b[A-Z]+(?:_[A-Z]+)+\b/) {
             #expect(known.contains(String(match.0)), "\(match.0)")
         }

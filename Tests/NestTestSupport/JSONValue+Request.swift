@@ -3,13 +3,20 @@ import NestModel
 /// The form of requests in the vectors.
 extension JSONValue {
     /// `leaf`: 0 the object, 1 the attribute `property`, 2 the number of objects of the relationship `property`, 3 the
-    /// `function` of the `attribute` of its objects.
+    /// `function` of the `attribute` of its objects, 4 the number of its objects for which `predicate` is true.
     public init(_ path: PropertyPath) {
         let steps = JSONValue(list: path.steps.map { JSONValue($0) })
         switch path.leaf {
         case .object: self = ["steps": steps, "leaf": 0]
         case .attribute(let property): self = ["steps": steps, "leaf": 1, "property": JSONValue(property)]
         case .count(let property): self = ["steps": steps, "leaf": 2, "property": JSONValue(property)]
+        case .countWhere(let relationship, let predicate):
+            var writer = ByteWriter()
+            writer.write(predicate: predicate)
+            self = [
+                "steps": steps, "leaf": 4, "property": JSONValue(relationship),
+                "predicate": .string(Hex.text(writer.bytes)),
+            ]
         case .aggregate(let function, let relationship, let attribute):
             self = [
                 "steps": steps, "leaf": 3, "function": JSONValue(count: Int(function.rawValue)),

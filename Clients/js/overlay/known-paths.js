@@ -90,6 +90,8 @@ export class KnownPaths {
   isAffectedFrom({ steps, leaf, property, attribute }, from) {
     const { known, schema } = this;
     if (known.changed.size === 0) return false;
+    // A SUBQUERY reads whatever its predicate does.
+    if (leaf === 4) return true;
     let entity = from;
     for (const step of steps) {
       const relationship = schema.relationship(entity, step);

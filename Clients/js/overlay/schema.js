@@ -107,7 +107,7 @@ export class Schema {
   attributeType({ steps, leaf, property, function: name, attribute }, entity) {
     let at = entity;
     for (const step of steps) at = at && this.entity(this.relationship(at, step)?.destination);
-    if (!at || leaf === 0 || leaf === 2) return undefined;
+    if (!at || leaf === 0 || leaf === 2 || leaf === 4) return undefined;
     if (leaf === 1) return this.attribute(at, property)?.type;
     const end = this.entity(this.relationship(at, property)?.destination);
     const type = end && this.attribute(end, attribute)?.type;

@@ -14,6 +14,7 @@ import { comparisonOf, operands } from './predicates.js';
  * @property {boolean} isDecimal
  * @property {number | undefined} many The index of the step to many.
  * @property {number | undefined} up For IN SUBTREE: the relationship that leads up.
+ * @property {any} [members] For a SUBQUERY: the entity of the objects that it counts.
  */
 
 /** What a value of each type of attribute is compared with. */
@@ -48,10 +49,12 @@ export function pathType(path, entity, model) {
   const found = { kind: /** @type {PathType['kind']} */ ('object'), type: '', isDecimal: false, many, up: undefined };
   const { leaf, property } = path;
   if (leaf === 0) return found;
-  if (leaf === 2) {
+  if (leaf === 2 || leaf === 4) {
     const counted = numbered(at.relationships, property);
     if (!counted?.isToMany) return `${at.name} has no to-many relationship number ${property}`;
-    return { ...found, kind: 'count' };
+    if (leaf === 2) return { ...found, kind: 'count' };
+    if (many !== undefined) return 'a SUBQUERY follows one to-many relationship';
+    return { ...found, kind: 'count', members: model.entity(counted.destination) };
   }
   const attribute = numbered(at.attributes, property);
   if (!attribute) return `${at.name} has no attribute number ${property}`;
@@ -68,7 +71,18 @@ const numbered = (properties, number) => properties.find((property) => property.
  * @returns {{ faults: string[], types: PathType[] }} What is wrong, and the type of each node that is a comparison.
  */
 export function check(nodes, entity, model) {
-  const faults = programFaults(nodes);
+  return checkProgram(nodes, entity, model, false);
+}
+
+/**
+ * @param {readonly Node[]} nodes
+ * @param {any} entity
+ * @param {any} model
+ * @param {boolean} isInner it is the program of a SUBQUERY
+ * @returns {{ faults: string[], types: PathType[] }}
+ */
+function checkProgram(nodes, entity, model, isInner) {
+  const faults = isInner ? [] : programFaults(nodes);
   /** @type {PathType[]} */
   const types = [];
   nodes.forEach((node, index) => {
@@ -80,6 +94,8 @@ export function check(nodes, entity, model) {
       return;
     }
     types[index] = type;
+    if (type.members) faults.push(...checkProgram(comparison.path.where ?? [], type.members, model, true).faults);
+    if (isInner && comparison.operator === 'IN SUBTREE') faults.push('SUBTREE cannot be inside a SUBQUERY');
     const fault = comparisonFault(comparison, type) ?? subtreeFault(comparison, type, entity, model);
     if (fault) faults.push(`${comparison.operator}: ${fault}`);
   });
@@ -88,18 +104,37 @@ export function check(nodes, entity, model) {
 
 /** @param {readonly Node[]} nodes @returns {string[]} */
 function programFaults(nodes) {
+  const levels = levelsOf(nodes, Limits.subqueryDepthMax);
+  if (typeof levels === 'string') return [levels];
+  if (levels > Limits.predicateDepthMax) return [`the predicate is deeper than ${Limits.predicateDepthMax} levels`];
+  const count = countOf(nodes);
+  return count > Limits.predicateNodesMax ? [`the predicate has over ${Limits.predicateNodesMax} parts`] : [];
+}
+
+/** The nodes of a program, those within SUBQUERYs included. @param {readonly Node[]} nodes @returns {number} */
+const countOf = (nodes) => nodes.reduce((sum, node) => sum + countOf(comparisonOf(node)?.path.where ?? []), nodes.length);
+
+/**
+ * The levels of a program; those of a SUBQUERY's count too.
+ * @param {readonly Node[]} nodes
+ * @param {number} deepest how deep SUBQUERYs may be nested
+ * @returns {number | string} Or what is wrong with it.
+ */
+function levelsOf(nodes, deepest) {
   /** @type {number[]} */
   const depths = [];
   for (const node of nodes) {
     const count = operands(node);
     const least = 'and' in node || 'or' in node ? 2 : 0;
-    if (count > depths.length || !(count >= least)) return ['the program is not well-formed'];
-    depths.push(Math.max(0, ...count ? depths.splice(-count) : []) + 1);
-    if (depths[depths.length - 1] > Limits.predicateDepthMax) {
-      return [`the predicate is deeper than ${Limits.predicateDepthMax} levels`];
-    }
+    if (count > depths.length || !(count >= least)) return 'the program is not well-formed';
+    const { where } = comparisonOf(node)?.path ?? {};
+    if (where && deepest === 0) return `SUBQUERYs are over ${Limits.subqueryDepthMax} deep`;
+    const inner = where ? levelsOf(where, deepest - 1) : 0;
+    if (typeof inner === 'string') return inner;
+    depths.push(Math.max(inner, ...count ? depths.splice(-count) : []) + 1);
   }
-  return depths.length === 1 || nodes.length === 0 ? [] : ['the program is not well-formed'];
+  if (nodes.length === 0) return 1;
+  return depths.length === 1 ? depths[0] : 'the program is not well-formed';
 }
 
 /**

@@ -77,10 +77,15 @@ export function periodText(microseconds: Microseconds, period: 'year' | 'month' 
 export interface Path {
   /** The relationships to follow. */
   readonly steps: readonly number[];
-  /** 0: the object at their end. 1: an attribute. 2: how many objects a relationship leads to. */
+  /**
+   * 0: the object at their end. 1: an attribute. 2: how many objects a relationship leads to. 4: how many of them a
+   * SUBQUERY's program is true of.
+   */
   readonly leaf: number;
-  /** The attribute or relationship of leaf 1 and 2; otherwise 0. */
+  /** The attribute or relationship of leaf 1, 2 and 4; otherwise 0. */
   readonly property: number;
+  /** The program of leaf 4. */
+  readonly where?: readonly Node[];
 }
 
 export interface Comparison {

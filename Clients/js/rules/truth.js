@@ -49,6 +49,11 @@ export class Filter {
       const comparison = comparisonOf(node);
       return comparison && comparison.operator !== 'IN SUBTREE' ? test(comparison, types[index].isDecimal) : undefined;
     });
+    /** The predicate of each SUBQUERY that is counted. @type {readonly (Filter | undefined)[]} */
+    this.inner = nodes.map((node, index) => {
+      const where = comparisonOf(node)?.path.where;
+      return where && new Filter(where, types[index].members, model);
+    });
     Object.freeze(this);
   }
 
@@ -76,7 +81,8 @@ export class Filter {
     if (!isTrue) return isBelow(object, comparison, type, lookup);
     const { path, quantifier } = comparison;
     const truthAt = (/** @type {number} */ start, /** @type {number} */ from) => {
-      const value = valueAt(start, path, from, lookup);
+      const inner = this.inner[index];
+      const value = inner ? countWhere(start, path, inner, lookup) : valueAt(start, path, from, lookup);
       return value === undefined ? undefined : isTrue(value, lookup.matches);
     };
     if (quantifier === 0) return truthAt(object, 0);
@@ -148,6 +154,22 @@ export function valueAt(object, path, from, lookup) {
   let count = 0;
   for (const _ of objects) count += 1;
   return count;
+}
+
+/**
+ * How many objects of a relationship a predicate is true of. Null behind a null reference.
+ * @param {number} object
+ * @param {Path} path
+ * @param {Filter} inner
+ * @param {Lookup} lookup
+ * @returns {Value | undefined}
+ */
+function countWhere(object, path, inner, lookup) {
+  const end = followed(object, path.steps, lookup);
+  const objects = end && lookup.related(end, path.property);
+  if (!objects) return end === null ? null : undefined;
+  const truths = Array.from(objects, (one) => inner.truth(one, lookup));
+  return truths.includes(undefined) ? undefined : truths.filter(Boolean).length;
 }
 
 /**

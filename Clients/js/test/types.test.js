@@ -21,6 +21,7 @@ const directories = ['cache', 'client', 'machine', 'overlay', 'rules', 'transpor
 
 const clientPaths = {
   'nest-client': ['./index'], 'nest-client/node': ['./node'], 'nest-client/cache': ['./cache'],
+  'nest-client/named': ['./named'],
   'nest-client/optimistic': ['./optimistic'],
   'nest-client/rules': ['./rules/index'],
 };

@@ -5,6 +5,7 @@ export const Limits = Object.freeze({
   ...common,
   predicateNodesMax: 256,
   predicateDepthMax: 32,
+  subqueryDepthMax: 4,
   predicateValuesMax: 10000,
   /** Tagged fields of a fetch request. */
   fetchFieldsMax: 16,

@@ -35,13 +35,14 @@ path.read = (r) => {
   if (count <= Limits.pathStepsMax) for (let i = 0; i < count; i++) steps.push(number16.read(r));
   const leaf = count > Limits.pathStepsMax ? 0 : r.u8();
   if (count + (leaf > 1 ? 1 : 0) > Limits.pathStepsMax) throw malformed('a path is too long');
-  if (leaf > 3) throw unsupported('the end of a path');
+  if (leaf > 4 || (leaf === 4 && !path.where?.isAllowed())) throw unsupported('the end of a path');
   if (leaf === 3) {
     const number = r.u8();
     if (number < 1 || number > 4) throw unsupported('the function of a path');
     return { steps, leaf, function: number, property: number16.read(r), attribute: number16.read(r) };
   }
-  return { steps, leaf, property: leaf ? number16.read(r) : 0 };
+  const property = leaf ? number16.read(r) : 0;
+  return leaf === 4 ? { steps, leaf, property, where: path.where.read(r) } : { steps, leaf, property };
 };
 
 sortKey.read = (r) => {

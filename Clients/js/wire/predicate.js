@@ -22,6 +22,19 @@ const quantifier = upTo(3, 'a quantifier');
 const folding = upTo(3, 'a folding');
 const operator = choice(operators, 1);
 
+/** Of leaf 4, `where` is the program of a SUBQUERY. */
+function writePath(w, { steps, leaf, property, where, ...end }) {
+  if (leaf !== 4) return path.write(w, { steps, leaf, property, ...end });
+  if (steps.length >= Limits.pathStepsMax) {
+    throw new NestError('INVALID', `a path follows more than ${Limits.pathStepsMax} relationships`);
+  }
+  w.varint(steps.length);
+  for (const step of steps) w.varint(step);
+  w.u8(leaf);
+  w.varint(property);
+  return nodes.write(w, where);
+}
+
 const node = codec((r) => {
   const byte = r.u8();
   if (byte > 5) throw unsupported('a node');
@@ -41,12 +54,30 @@ const node = codec((r) => {
   }
   w.u8(2);
   w.u8(n.quantifier);
-  path.write(w, n.path);
+  writePath(w, n.path);
   operator.write(w, n.operator);
   w.u8(n.folding);
   values.write(w, n.values);
 });
 const nodes = list(node, 1, Limits.predicateNodesMax);
+
+/** The programs that are being read: a predicate, and the SUBQUERYs around what comes next. */
+let depth = 0;
+
+function readProgram(r) {
+  if (depth > Limits.subqueryDepthMax) {
+    throw new NestError('LIMIT_EXCEEDED', `SUBQUERYs are over ${Limits.subqueryDepthMax} deep`);
+  }
+  depth += 1;
+  try {
+    return wellFormed(nodes.read(r));
+  } finally {
+    depth -= 1;
+  }
+}
+
+/** The program of a SUBQUERY, leaf 4 of a path: only a path in a predicate has it. */
+path.where = { read: readProgram, isAllowed: () => depth > 0 };
 
 /** Whether the program leaves one value, and every operator finds its operands. No nodes are true. */
 function isWellFormed(program) {
@@ -59,14 +90,18 @@ function isWellFormed(program) {
   return height === 1 || program.length === 0;
 }
 
+function wellFormed(program) {
+  if (!isWellFormed(program)) throw malformed('a predicate leaves no single value');
+  return program;
+}
+
 /**
  * The nodes of a predicate, in postfix order: `{constant}`, `{not: true}`, `{and: count}`, `{or: count}`, or a
  * comparison `{quantifier, path, operator, folding, values}`, whose doubles are Doubles. MALFORMED if bytes follow.
  */
 export function decodePredicate(body) {
   return decodeWith(codec((r) => {
-    const program = nodes.read(r);
-    if (!isWellFormed(program)) throw malformed('a predicate leaves no single value');
+    const program = readProgram(r);
     r.finish();
     return program;
   }, null), body);

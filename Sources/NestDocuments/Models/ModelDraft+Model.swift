@@ -5,7 +5,21 @@ extension ModelDraft {
     /// Creates the draft of a model. Compiling it makes the same model again, except for numbers that a store has
     /// assigned differently.
     public init(_ model: ManagedObjectModel) {
-        self.init(entities: model.entities.map { EntityDraft($0, in: model) })
+        self.init(
+            entities: model.entities.map { EntityDraft($0, in: model) },
+            requests: model.requests.map { RequestDraft($0, in: model) }
+        )
+    }
+}
+
+extension RequestDraft {
+    fileprivate init(_ request: RequestDescription, in model: ManagedObjectModel) {
+        let source = request.source.flatMap { model.entity($0)?.name }
+        let prefix = source.map { "\($0)." } ?? ""
+        let name = request.name.hasPrefix(prefix) ? String(request.name.dropFirst(prefix.count)) : request.name
+        self.init(name: name, source: source, entity: model.entity(request.entity)?.name ?? "")
+        self.predicate = request.predicate
+        self.sort = request.sort
     }
 }
 
@@ -41,6 +55,7 @@ extension AttributeDraft {
         self.defaultsToNow = attribute.defaultsToNow
         self.minimum = attribute.minimum
         self.maximum = attribute.maximum
+        self.pattern = attribute.pattern
         self.renamedFrom = attribute.renamedFrom
     }
 }

@@ -9,9 +9,16 @@ import NestModel
 public enum ModelDrawing {
     /// Returns the lines without line ends.
     public static func lines(of model: ManagedObjectModel) -> [String] {
-        ModelDraft(model).entities.enumerated().flatMap { index, entity in
+        let draft = ModelDraft(model)
+        return draft.entities.enumerated().flatMap { index, entity in
             (index == 0 ? [] : [""]) + Self.lines(of: entity)
-        }
+        } + (draft.requests.isEmpty ? [] : [""] + draft.requests.map(Self.line))
+    }
+
+    private static func line(of request: RequestDraft) -> String {
+        let condition = request.predicate.isEmpty ? "" : " where \(request.predicate)"
+        let order = request.sort.isEmpty ? "" : " sorted by \(request.sort)"
+        return "request \(request.fullName) of \(request.entity)\(condition)\(order)"
     }
 
     private static func lines(of entity: EntityDraft) -> [String] {
@@ -64,6 +71,7 @@ public enum ModelDrawing {
             let unit = range.hasSuffix(" 1") ? " character" : " characters"
             row.facts.append(isLength ? range + unit : range)
         }
+        if let pattern = attribute.pattern { row.facts.append("matches \(FetchPredicate.quoted(pattern))") }
         if entity.uniquenessConstraints.contains([attribute.name]) { row.facts.append("unique") }
         if entity.indexes.contains([attribute.name]) { row.facts.append("indexed") }
         if let name = attribute.renamedFrom { row.facts.append("was \(name)") }

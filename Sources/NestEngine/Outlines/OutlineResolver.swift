@@ -32,8 +32,8 @@ extension RequestResolver {
             guard comparison.quantifier == .one else {
                 throw refuse("compares its own attributes and to-one relationships only: leave out ANY, ALL and NONE")
             }
-            if case .count = comparison.path.leaf {
-                throw refuse("compares its own attributes and to-one relationships only: leave out @count")
+            guard comparison.path.leaf.collection == nil else {
+                throw refuse("compares its own attributes and to-one relationships only: leave out @count and SUBQUERY")
             }
         }
         guard case .attribute(let property) = outline.expansion else { return }

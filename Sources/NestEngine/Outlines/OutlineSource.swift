@@ -23,9 +23,9 @@ struct OutlineSource: Sendable {
     /// Whether a row must be read to know if it is shown and unfolded.
     var needsRows: Bool { !self.admitsAll || self.folds.attributeSlot != nil }
     /// The paths to other objects that decide which rows are shown.
-    var filterPaths: [CompiledPath] { self.children.filter?.relatedValues.map(\.watched) ?? [] }
+    var filterPaths: [CompiledPath] { self.children.filter?.relatedValues.flatMap(\.watched) ?? [] }
     /// The paths to other objects that the columns read.
-    var columnPaths: [CompiledPath] { self.children.related.map(\.watched) }
+    var columnPaths: [CompiledPath] { self.children.related.flatMap(\.watched) }
 
     /// The tables of other objects that the filter and the columns read.
     var watchedTables: Set<EntityNumber> { Self.tables(of: self.filterPaths + self.columnPaths) }

@@ -41,6 +41,8 @@ struct RequestOrder {
         case .aggregate(let function, _, _):
             guard let type = path.aggregatedType else { preconditionFailure("an aggregate is of an attribute") }
             value = RelatedValue.aggregate(function, compiled, type: type)
+        // The resolver refuses it outside predicates.
+        case .countWhere: preconditionFailure("a SUBQUERY is in a predicate")
         }
         guard let value else { preconditionFailure("a count or an aggregate is of a to-many step") }
         return value

@@ -291,7 +291,9 @@ final class RelatedState: RelatedObjects {
         guard case .toMany(let slot, let table)? = relationshipCount.path.steps.first,
             relationshipCount.isDirect || relationshipCount.countsAll
         else {
-            for owner in try changes.roots(of: relationshipCount.path, self.objects) { counted.counts[owner] = nil }
+            for path in relationshipCount.watched {
+                for owner in try changes.roots(of: path, self.objects) { counted.counts[owner] = nil }
+            }
             return
         }
         for (id, change) in changes[table] {

@@ -58,7 +58,7 @@ final class ResultRegistry {
             self.cost = key.source.cost
             self.sourceBytes = key.source.byteCount
             // The changes of rows themselves reach the result as such.
-            self.watched = Set(key.source.relatedValues.map(\.watched).filter { !$0.isOwn })
+            self.watched = Set(key.source.relatedValues.flatMap(\.watched).filter { !$0.isOwn })
         }
     }
 

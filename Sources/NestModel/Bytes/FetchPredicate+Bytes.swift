@@ -34,8 +34,8 @@ extension ByteWriter {
         for value in comparison.values { self.write(value: value) }
     }
 
-    /// Writes the steps, then 0 for the object, 1 and an attribute, 2 and a relationship to count, or 3, a function, a
-    /// relationship and an attribute.
+    /// Writes the steps, then 0 for the object, 1 and an attribute, 2 and a relationship to count, 3, a function, a
+    /// relationship and an attribute, or 4, a relationship and the predicate of the objects to count.
     package mutating func write(path: PropertyPath) {
         self.write(properties: path.steps)
         switch path.leaf {
@@ -52,25 +52,32 @@ extension ByteWriter {
             self.write(byte: function.rawValue)
             self.write(count: Int(relationship.rawValue))
             self.write(count: Int(attribute.rawValue))
+        case .countWhere(let relationship, let predicate):
+            self.write(byte: 4)
+            self.write(count: Int(relationship.rawValue))
+            self.write(predicate: predicate)
         }
     }
 }
 
 extension ByteReader {
-    package mutating func predicate() throws(DecodingFailure) -> FetchPredicate {
+    package mutating func predicate() throws(DecodingFailure) -> FetchPredicate { try self.predicate(depth: 0) }
+
+    /// `depth`: the number of SUBQUERYs around it.
+    private mutating func predicate(depth: Int) throws(DecodingFailure) -> FetchPredicate {
         var predicate = FetchPredicate()
         for _ in 0..<(try self.count("predicate nodes", max: Limits.predicateNodesMax)) {
-            predicate.nodes.append(try self.node())
+            predicate.nodes.append(try self.node(depth: depth))
         }
         guard predicate.isWellFormed else { throw DecodingFailure(.invalidValue, "predicate") }
         return predicate
     }
 
-    private mutating func node() throws(DecodingFailure) -> FetchPredicate.Node {
+    private mutating func node(depth: Int) throws(DecodingFailure) -> FetchPredicate.Node {
         switch try self.byte("predicate node") {
         case 0: return .constant(false)
         case 1: return .constant(true)
-        case 2: return .comparison(try self.comparison())
+        case 2: return .comparison(try self.comparison(depth: depth))
         case 3: return .not
         case 4: return .and(try self.count("operands", max: Limits.predicateNodesMax, bytesEach: 0))
         case 5: return .or(try self.count("operands", max: Limits.predicateNodesMax, bytesEach: 0))
@@ -78,11 +85,11 @@ extension ByteReader {
         }
     }
 
-    private mutating func comparison() throws(DecodingFailure) -> Comparison {
+    private mutating func comparison(depth: Int) throws(DecodingFailure) -> Comparison {
         guard let quantifier = Comparison.Quantifier(rawValue: try self.byte("quantifier")) else {
             throw DecodingFailure(.unsupported, "quantifier")
         }
-        let path = try self.propertyPath()
+        let path = try self.propertyPath(depth: depth)
         guard let known = Comparison.Operator(rawValue: try self.byte("operator")) else {
             throw DecodingFailure(.unsupported, "operator")
         }
@@ -95,7 +102,11 @@ extension ByteReader {
         return Comparison(quantifier: quantifier, path: path, operator: known, folding: folding, values: values)
     }
 
-    package mutating func propertyPath() throws(DecodingFailure) -> PropertyPath {
+    /// Reads a path outside a predicate, which has no SUBQUERY.
+    package mutating func propertyPath() throws(DecodingFailure) -> PropertyPath { try self.propertyPath(depth: nil) }
+
+    /// `depth`: the number of SUBQUERYs around it; `nil` outside a predicate.
+    private mutating func propertyPath(depth: Int?) throws(DecodingFailure) -> PropertyPath {
         let count = try self.count("path")
         guard count <= Limits.pathStepsMax else { throw DecodingFailure(.outOfRange, "path") }
         var steps: [PropertyNumber] = []
@@ -115,6 +126,14 @@ extension ByteReader {
             let relationship = try self.propertyNumber("path relationship")
             let attribute = try self.propertyNumber("path attribute")
             return PropertyPath(steps: steps, leaf: .aggregate(function, relationship, attribute))
+        case 4:
+            guard steps.count < Limits.pathStepsMax else { throw DecodingFailure(.outOfRange, "path") }
+            guard let depth else { throw DecodingFailure(.unsupported, "path leaf") }
+            guard depth < Limits.subqueryDepthMax else {
+                throw DecodingFailure(.limit, "subqueries", max: Limits.subqueryDepthMax)
+            }
+            let relationship = try self.propertyNumber("path relationship")
+            return PropertyPath(steps: steps, leaf: .countWhere(relationship, try self.predicate(depth: depth + 1)))
         default: throw DecodingFailure(.unsupported, "path leaf")
         }
     }

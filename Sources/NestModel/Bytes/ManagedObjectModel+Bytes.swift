@@ -1,9 +1,26 @@
 /// The byte form of a model.
 extension ByteWriter {
-    /// Writes the byte form of a model: entities and properties ascending by number.
+    /// Writes the byte form of a model: entities and properties ascending by number, then what later versions added, if
+    /// the model has any of it.
     package mutating func write(model: ManagedObjectModel) {
         self.write(count: model.entities.count)
         for entity in model.entities { self.write(entity: entity) }
+        let patterns = model.patterns
+        guard !patterns.isEmpty || !model.requests.isEmpty else { return }
+        self.write(count: patterns.count)
+        for (entity, attribute, pattern) in patterns {
+            self.write(count: Int(entity.rawValue))
+            self.write(count: Int(attribute.rawValue))
+            self.write(string: pattern)
+        }
+        self.write(count: model.requests.count)
+        for request in model.requests {
+            self.write(string: request.name)
+            self.write(count: Int(request.source?.rawValue ?? 0))
+            self.write(count: Int(request.entity.rawValue))
+            self.write(string: request.predicate)
+            self.write(string: request.sort)
+        }
     }
 
     private mutating func write(entity: EntityDescription) {
@@ -69,7 +86,34 @@ extension ByteReader {
         for _ in 0..<(try self.count("entities", max: Limits.entitiesPerModelMax, bytesEach: 10)) {
             entities.append(try self.entity())
         }
-        return ManagedObjectModel(entities: entities)
+        // A model of an earlier version ends here.
+        guard self.remaining > 0 else { return ManagedObjectModel(entities: entities) }
+        for _ in 0..<(try self.count("patterns", max: Limits.patternsPerModelMax, bytesEach: 3)) {
+            let entity = try self.entityNumber("pattern entity")
+            let attribute = try self.propertyNumber("pattern attribute")
+            let pattern = try self.string("pattern", max: Limits.patternBytesMax)
+            guard let index = entities.firstIndex(where: { $0.number == entity }) else {
+                throw DecodingFailure(.invalidValue, "pattern entity")
+            }
+            entities[index].setPattern(pattern, of: attribute)
+        }
+        var requests: [RequestDescription] = []
+        for _ in 0..<(try self.count("requests", max: Limits.requestsPerModelMax, bytesEach: 5)) {
+            requests.append(try self.request())
+        }
+        return ManagedObjectModel(entities: entities, requests: requests)
+    }
+
+    private mutating func request() throws(DecodingFailure) -> RequestDescription {
+        let name = try self.string("request name", max: Limits.nameBytesMax)
+        let source = try self.entityNumber("request source")
+        return RequestDescription(
+            name: name,
+            source: source.rawValue == 0 ? nil : source,
+            entity: try self.entityNumber("request entity"),
+            predicate: try self.string("request predicate", max: Limits.predicateTextBytesMax),
+            sort: try self.string("request sort", max: Limits.predicateTextBytesMax)
+        )
     }
 
     private mutating func entity() throws(DecodingFailure) -> EntityDescription {

@@ -54,6 +54,9 @@ public struct AttributeDescription: Hashable, Sendable {
     public let minimum: AttributeValue
     /// The greatest value, for text the greatest number of UTF-16 units; `.null`: no bound.
     public let maximum: AttributeValue
+    /// The regular expression, in the syntax of RE2, that a whole text must match; `nil`: none. Only the server checks
+    /// it.
+    public internal(set) var pattern: String?
     /// The attribute's name in an earlier version of the model. Clients do not see it.
     public let renamedFrom: String?
 
@@ -66,6 +69,7 @@ public struct AttributeDescription: Hashable, Sendable {
         defaultsToNow: Bool = false,
         minimum: AttributeValue = .null,
         maximum: AttributeValue = .null,
+        pattern: String? = nil,
         renamedFrom: String? = nil
     ) {
         self.number = PropertyNumber(number)
@@ -76,6 +80,7 @@ public struct AttributeDescription: Hashable, Sendable {
         self.defaultsToNow = defaultsToNow
         self.minimum = minimum
         self.maximum = maximum
+        self.pattern = pattern
         self.renamedFrom = renamedFrom
     }
 
@@ -141,7 +146,7 @@ public struct AttributeDescription: Hashable, Sendable {
 
     /// Whether every value of the attribute's type may be stored as it is, if it is not too large.
     package var isPlain: Bool {
-        guard self.minimum.isNull, self.maximum.isNull else { return false }
+        guard self.minimum.isNull, self.maximum.isNull, self.pattern == nil else { return false }
         return switch self.type {
         case .string, .integer, .boolean, .date, .data, .uuid: true
         case .double, .float, .decimal, .integer16, .integer32, .uri: false

@@ -21,8 +21,30 @@ extension ManagedObjectModel {
         if self.entities.contains(where: { $0.number.rawValue == 0 }) { faults.append("an entity has the number 0") }
         for entity in self.entities { faults += self.innerFaults(of: entity) + self.faults(of: entity) }
         faults += self.joinFaults
+        // What is wrong with an entity is wrong with the requests for it.
+        if faults.isEmpty { faults += self.requestFaults }
         if let fault = self.sizeFault { faults.append(fault) }
         return faults.sorted()
+    }
+
+    private var requestFaults: [String] {
+        var faults: [String] = []
+        if self.requests.count > Limits.requestsPerModelMax {
+            faults.append("the model names more than \(Limits.requestsPerModelMax) requests")
+        }
+        if self.patterns.count > Limits.patternsPerModelMax {
+            faults.append("the model has more than \(Limits.patternsPerModelMax) regular expressions")
+        }
+        var names: Set<String> = []
+        for request in self.requests {
+            let name = "the request \(request.name)"
+            if !names.insert(request.name).inserted { faults.append("\(name): the name is used more than once") }
+            if request.name.isEmpty || request.name.utf8.count > Limits.nameBytesMax {
+                faults.append("\(name): a name has 1 to \(Limits.nameBytesMax) bytes")
+            }
+            if let fault = request.fault(in: self) { faults.append("\(name): \(fault)") }
+        }
+        return faults
     }
 
     /// The server sends a model to clients in one message.
@@ -150,6 +172,12 @@ extension ManagedObjectModel {
                         "\(name): its bound is \(bound.typeName), not \(isLength ? "integer" : "\(attribute.type)")"
                     )
                 }
+            }
+        }
+        if let pattern = attribute.pattern {
+            if !isLength { faults.append("\(name): \(attribute.type) has no regular expression: it is for text") }
+            if pattern.utf8.count > Limits.patternBytesMax {
+                faults.append("\(name): its regular expression has over \(Limits.patternBytesMax) bytes")
             }
         }
         if attribute.isBelow(attribute.maximum, attribute.minimum) {

@@ -158,7 +158,18 @@ private struct Renumbering {
     }
 
     func result() -> ManagedObjectModel {
-        ManagedObjectModel(entities: self.model.entities.map(self.entity))
+        ManagedObjectModel(
+            entities: self.model.entities.map(self.entity),
+            requests: self.model.requests.map { request in
+                RequestDescription(
+                    name: request.name,
+                    source: request.source.map { self.entities[$0]! },
+                    entity: self.entities[request.entity]!,
+                    predicate: request.predicate,
+                    sort: request.sort
+                )
+            }
+        )
     }
 
     private func entity(_ entity: EntityDescription) -> EntityDescription {
@@ -180,6 +191,7 @@ private struct Renumbering {
                     defaultsToNow: attribute.defaultsToNow,
                     minimum: attribute.minimum,
                     maximum: attribute.maximum,
+                    pattern: attribute.pattern,
                     renamedFrom: attribute.renamedFrom
                 )
             },

@@ -106,7 +106,7 @@ public struct EntityDescription: Hashable, Sendable {
     /// Whether the entity has no objects of its own, only those of the entities below it.
     public let isAbstract: Bool
     /// Ascending by number.
-    public let attributes: [AttributeDescription]
+    public private(set) var attributes: [AttributeDescription]
     /// Ascending by number.
     public let relationships: [RelationshipDescription]
     /// Sets of properties whose combined values are unique; a null is equal to nothing.
@@ -145,6 +145,12 @@ public struct EntityDescription: Hashable, Sendable {
         self.renamedFrom = renamedFrom
     }
 
+    /// Sets the regular expression of an attribute, if the entity has it.
+    mutating func setPattern(_ pattern: String, of attribute: PropertyNumber) {
+        guard let index = self.attributes.firstIndex(where: { $0.number == attribute }) else { return }
+        self.attributes[index].pattern = pattern
+    }
+
     public func attribute(_ number: PropertyNumber) -> AttributeDescription? {
         self.attributes.first { $0.number == number }
     }
@@ -181,9 +187,22 @@ public struct EntityDescription: Hashable, Sendable {
 public struct ManagedObjectModel: Hashable, Sendable {
     /// Ascending by number.
     public let entities: [EntityDescription]
+    /// The requests that the model names, ascending by name.
+    public let requests: [RequestDescription]
 
-    public init(entities: [EntityDescription]) {
+    public init(entities: [EntityDescription], requests: [RequestDescription] = []) {
         self.entities = entities.sorted { $0.number < $1.number }
+        self.requests = requests.sorted { $0.name < $1.name }
+    }
+
+    /// The regular expressions of its attributes: the entity that has it, inherited ones too, the attribute, and the
+    /// expression.
+    package var patterns: [(entity: EntityNumber, attribute: PropertyNumber, pattern: String)] {
+        self.entities.flatMap { entity in
+            entity.attributes.compactMap { attribute in
+                attribute.pattern.map { (entity.number, attribute.number, $0) }
+            }
+        }
     }
 
     /// O(log n).

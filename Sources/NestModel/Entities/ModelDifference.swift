@@ -70,6 +70,24 @@ private struct ModelComparison {
             let place = isBelowOld ? ", below \(above!.name)" : ""
             self.add(.migratable, "the entity \(new.name) is new\(place)", .added)
         }
+        self.compareRequests()
+    }
+
+    /// Named requests are texts: a store does not depend on them.
+    private mutating func compareRequests() {
+        let before = Dictionary(self.stored.requests.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        for request in self.wanted.requests where before[request.name] != request {
+            let isNew = before[request.name] == nil
+            self.add(
+                .migratable,
+                "the request \(request.name) \(isNew ? "is new" : "changed")",
+                isNew ? .added : .changed
+            )
+        }
+        let names = Set(self.wanted.requests.map(\.name))
+        for request in self.stored.requests where !names.contains(request.name) {
+            self.add(.migratable, "the request \(request.name) is gone", .removed)
+        }
     }
 
     private mutating func compare(_ old: EntityDescription, _ new: EntityDescription) {
@@ -169,6 +187,13 @@ private struct ModelComparison {
             self.add(.migratable, "\(name) has a different default")
         }
         self.compareBounds(old, new, name)
+        if old.pattern != new.pattern {
+            self.add(
+                new.pattern == nil ? .migratable : .dependsOnData,
+                new.pattern.map { "\(name) must now match \(FetchPredicate.quoted($0))" }
+                    ?? "\(name) need no longer match a regular expression"
+            )
+        }
     }
 
     private mutating func compareBounds(_ old: AttributeDescription, _ new: AttributeDescription, _ name: String) {

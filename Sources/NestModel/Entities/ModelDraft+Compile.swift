@@ -43,11 +43,31 @@ private struct ModelCompiler {
         let joins = try self.joins()
         var entities: [EntityDescription] = []
         for index in self.draft.entities.indices { entities.append(self.entity(index, joins)) }
-        let model = ManagedObjectModel(entities: entities)
+        let model = ManagedObjectModel(entities: entities, requests: self.requests())
         // Names that were not found are reported already; do not report what follows from them.
         self.faults += self.faults.isEmpty ? model.faults : model.innerFaults
         try self.throwFaults()
         return model
+    }
+
+    /// Returns the requests whose entities exist.
+    private mutating func requests() -> [RequestDescription] {
+        self.draft.requests.compactMap { draft in
+            func number(_ name: String) -> EntityNumber? {
+                if let index = self.indexes[name] { return EntityNumber(UInt16(index + 1)) }
+                self.faults.append("the request \(draft.fullName): its entity \(name) is not in the model")
+                return nil
+            }
+            let source = draft.source.map(number)
+            guard let entity = number(draft.entity), source != .some(nil) else { return nil }
+            return RequestDescription(
+                name: draft.fullName,
+                source: source ?? nil,
+                entity: entity,
+                predicate: draft.predicate,
+                sort: draft.sort
+            )
+        }
     }
 
     private func throwFaults() throws(ModelFaults) {
@@ -232,6 +252,7 @@ private struct ModelCompiler {
             defaultsToNow: draft.defaultsToNow,
             minimum: kept(draft.minimum),
             maximum: kept(draft.maximum),
+            pattern: draft.pattern,
             renamedFrom: draft.renamedFrom
         )
     }

@@ -1,9 +1,12 @@
 /// A model as a person writes it: with names, without numbers. The readers of model files make it.
 public struct ModelDraft: Hashable, Sendable {
     public var entities: [EntityDraft]
+    /// The requests that the model names.
+    public var requests: [RequestDraft]
 
-    public init(entities: [EntityDraft] = []) {
+    public init(entities: [EntityDraft] = [], requests: [RequestDraft] = []) {
         self.entities = entities
+        self.requests = requests
     }
 }
 
@@ -49,6 +52,8 @@ public struct AttributeDraft: Hashable, Sendable {
     public var defaultsToNow = false
     public var minimum = AttributeValue.null
     public var maximum = AttributeValue.null
+    /// The regular expression that a whole text must match.
+    public var pattern: String?
     public var renamedFrom: String?
 
     public init(name: String, type: AttributeType) {

@@ -42,6 +42,9 @@ public struct ModelLimits: Sendable {
     @Bound(.refused, "Levels of a predicate")
     public var predicateDepthMax = 32
 
+    @Bound(.refused, "SUBQUERYs of a predicate within each other")
+    public var subqueryDepthMax = 4
+
     @Bound(.refused, "Values of one IN")
     public var predicateValuesMax = 10_000
 
@@ -53,6 +56,15 @@ public struct ModelLimits: Sendable {
         "Instructions of all compiled MATCHES patterns of a predicate; a Unicode class counts at least 128"
     )
     public var patternInstructionsMax = 4_000
+
+    @Bound(.refused, "Instructions of the compiled regular expression of an attribute")
+    public var validationInstructionsMax = 20_000
+
+    @Bound(.refused, "Regular expressions of a model, with those of inherited attributes")
+    public var patternsPerModelMax = 4_096
+
+    @Bound(.refused, "Requests that a model names")
+    public var requestsPerModelMax = 1_000
 
     @Bound(.inner, "Bytes of memory of one MATCHES pattern; it runs more slowly when it needs more")
     public var patternMemoryBytesMax = 256 << 10

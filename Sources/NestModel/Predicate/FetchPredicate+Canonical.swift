@@ -28,13 +28,26 @@ indirect enum PredicateTree {
         }
     }
 
-    /// Makes the tree of a well-formed program; `nil` if it is deeper than allowed.
+    /// Makes the tree of a well-formed program; `nil` if it is deeper than allowed. The levels of a SUBQUERY's
+    /// predicate count too.
     init?(_ predicate: FetchPredicate) {
+        guard let (tree, _) = Self.made(of: predicate, deepest: Limits.subqueryDepthMax) else { return nil }
+        self = tree
+    }
+
+    /// `deepest`: how deep SUBQUERYs may be nested.
+    private static func made(of predicate: FetchPredicate, deepest: Int) -> (tree: PredicateTree, depth: Int)? {
         var stack: [(tree: PredicateTree, depth: Int)] = []
         for node in predicate.nodes {
             switch node {
             case .constant(let value): stack.append((.constant(value), 1))
-            case .comparison(let comparison): stack.append((.comparison(comparison), 1))
+            case .comparison(let comparison):
+                var depth = 1
+                if let condition = comparison.path.leaf.condition {
+                    guard deepest > 0, let inner = Self.made(of: condition, deepest: deepest - 1) else { return nil }
+                    depth += inner.depth
+                }
+                stack.append((.comparison(comparison), depth))
             case .not:
                 let operand = stack.removeLast()
                 stack.append((.not(operand.tree), operand.depth + 1))
@@ -47,7 +60,7 @@ indirect enum PredicateTree {
             }
             if stack.last!.depth > Limits.predicateDepthMax { return nil }
         }
-        self = stack.last?.tree ?? .constant(true)
+        return stack.last ?? (.constant(true), 1)
     }
 
     private var bytes: [UInt8] {
@@ -101,6 +114,16 @@ indirect enum PredicateTree {
 
 extension Comparison {
     fileprivate var canonical: PredicateTree {
+        guard case .countWhere(let relationship, let predicate) = self.path.leaf else { return self.canonicalTest }
+        var comparison = self
+        // `PredicateTree` has checked its depth.
+        let condition = predicate.canonical ?? predicate
+        comparison.path.leaf = condition.nodes.isEmpty ? .count(relationship) : .countWhere(relationship, condition)
+        return comparison.canonicalTest
+    }
+
+    /// The canonical form of a comparison whose path is canonical.
+    private var canonicalTest: PredicateTree {
         var comparison = self
         switch self.operator {
         case .isIn:

@@ -54,14 +54,31 @@ extension FetchPredicate {
     /// operators and limits.
     public func faults(for entity: EntityDescription, in model: ManagedObjectModel) -> [String] {
         guard self.isWellFormed else { return ["the predicate's program is not well-formed"] }
+        guard self.subqueryDepth <= Limits.subqueryDepthMax else {
+            return ["its SUBQUERYs are nested over \(Limits.subqueryDepthMax) deep"]
+        }
         guard self.canonical != nil else {
             return ["the predicate is deeper than \(Limits.predicateDepthMax) levels"]
         }
+        let count = self.nodeCount
+        guard count <= Limits.predicateNodesMax else {
+            return ["the predicate has \(count) parts; at most \(Limits.predicateNodesMax) are allowed"]
+        }
+        return self.comparisonFaults(for: entity, in: model, isInner: false)
+    }
+
+    /// `isInner`: it is the predicate of a SUBQUERY.
+    fileprivate func comparisonFaults(
+        for entity: EntityDescription,
+        in model: ManagedObjectModel,
+        isInner: Bool
+    ) -> [String] {
         var faults: [String] = []
         for comparison in self.comparisons {
             if comparison.values.contains(where: { $0.byteCount > Limits.patternBytesMax }) {
                 faults.append("a value to compare with has over \(Limits.patternBytesMax) bytes")
             }
+            if isInner, comparison.operator == .inSubtree { faults.append("SUBTREE cannot be inside a SUBQUERY") }
             if comparison.operator == .inSubtree, case .integer(let number)? = comparison.values.last {
                 let property = UInt16(exactly: number).map(PropertyNumber.init)
                 let relationship = property.flatMap { entity.relationship($0) }
@@ -78,7 +95,6 @@ extension FetchPredicate {
         }
         return faults
     }
-
 }
 
 extension ManagedObjectModel {
@@ -118,6 +134,12 @@ extension PropertyPath {
             if let fault = resolver.follow(property, name(property)) { return .failure(.init(text: fault)) }
         case .count(let property):
             if let fault = resolver.follow(property, name(property)) ?? resolver.collect("count") {
+                return .failure(.init(text: fault))
+            }
+        case .countWhere(let property, let predicate):
+            if let fault = resolver.follow(property, name(property)) { return .failure(.init(text: fault)) }
+            let faults = predicate.comparisonFaults(for: resolver.entity, in: model, isInner: true)
+            if let fault = faults.first ?? resolver.collect(where: predicate, quantifier) {
                 return .failure(.init(text: fault))
             }
         case .aggregate(let function, let property, let attribute):

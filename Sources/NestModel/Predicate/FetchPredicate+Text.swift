@@ -8,9 +8,14 @@ extension FetchPredicate {
     }
 }
 
-private struct PredicatePrinter {
+struct PredicatePrinter {
     let entity: EntityDescription
     let model: ManagedObjectModel
+    /// The number of SUBQUERYs around the predicate.
+    var depth = 0
+
+    /// The variable of a SUBQUERY at a depth, from 1 to `Limits.subqueryDepthMax`.
+    private static func variable(_ depth: Int) -> String { "$" + ["x", "y", "z", "w"][(depth - 1) % 4] }
 
     func text(_ tree: PredicateTree, isInner: Bool) -> String {
         switch tree {
@@ -55,9 +60,10 @@ private struct PredicatePrinter {
         return "SELF IN SUBTREE(\(id), \(self.entity.propertyName(property) ?? ""))"
     }
 
-    private func path(_ path: PropertyPath) -> (text: String, isDecimal: Bool) {
+    /// `isDecimal`: the path leads to a decimal, whose value is written as a number.
+    func path(_ path: PropertyPath) -> (text: String, isDecimal: Bool) {
         var entity = self.entity
-        var names: [String] = []
+        var names: [String] = self.depth == 0 ? [] : [Self.variable(self.depth)]
         func name(_ number: PropertyNumber) -> String {
             let name = entity.propertyName(number) ?? "#\(number.rawValue)"
             if names.isEmpty, PredicateWords.reserved.contains(name.uppercased()) { return "#\(name)" }
@@ -76,11 +82,18 @@ private struct PredicatePrinter {
         case .count(let property): names += [name(property), "@count"]
         // `faults(for:in:)` refuses it.
         case .aggregate(let function, let property, _): names += [name(property), "@\(function.name)"]
+        case .countWhere(let property, let predicate):
+            names.append(name(property))
+            let collection = names.joined(separator: ".")
+            let destination = entity.relationship(property).flatMap { self.model.entity($0.destination) } ?? entity
+            let inner = PredicatePrinter(entity: destination, model: self.model, depth: self.depth + 1)
+            let text = inner.text(PredicateTree(predicate) ?? .constant(true), isInner: false)
+            return ("SUBQUERY(\(collection), \(Self.variable(self.depth + 1)), \(text)).@count", false)
         }
         return (names.joined(separator: "."), isDecimal)
     }
 
-    private static func text(_ value: AttributeValue, isDecimal: Bool) -> String {
+    static func text(_ value: AttributeValue, isDecimal: Bool) -> String {
         switch value {
         case .null: return "nil"
         case .boolean(let value): return value ? "YES" : "NO"

@@ -9,13 +9,22 @@ public struct PropertyPath: Hashable, Sendable {
         /// `relationship.@sum.attribute`: a function of an attribute of the objects in a to-many relationship. Not in
         /// predicates.
         case aggregate(AggregateFunction, PropertyNumber, PropertyNumber)
+        /// `SUBQUERY(relationship, $x, …).@count`: the number of objects in a to-many relationship for which a
+        /// predicate of their entity is true. Only in predicates.
+        case countWhere(PropertyNumber, FetchPredicate)
 
         /// The to-many relationship whose objects are counted or aggregated.
         package var collection: PropertyNumber? {
             switch self {
             case .object, .attribute: nil
-            case .count(let relationship), .aggregate(_, let relationship, _): relationship
+            case .count(let relationship), .aggregate(_, let relationship, _), .countWhere(let relationship, _):
+                relationship
             }
+        }
+
+        /// The predicate of a `SUBQUERY`.
+        package var condition: FetchPredicate? {
+            if case .countWhere(_, let predicate) = self { predicate } else { nil }
         }
     }
 
@@ -142,12 +151,15 @@ public struct FetchPredicate: Hashable, Sendable {
         return stack.last ?? true
     }
 
-    /// Whether every node has its operands and the program leaves one value.
+    /// Whether every node has its operands and the program leaves one value. The predicates of SUBQUERYs too.
     public var isWellFormed: Bool {
         var depth = 0
         for node in self.nodes {
             switch node {
-            case .constant, .comparison: depth += 1
+            case .constant: depth += 1
+            case .comparison(let comparison):
+                guard comparison.path.leaf.condition?.isWellFormed ?? true else { return false }
+                depth += 1
             case .not: if depth < 1 { return false }
             case .and(let count), .or(let count):
                 if count < 2 || depth < count { return false }
@@ -216,7 +228,22 @@ public struct FetchPredicate: Hashable, Sendable {
         return nil
     }
 
+    /// The comparisons of the program, in order; not those within a `SUBQUERY`.
     public var comparisons: [Comparison] {
         self.nodes.compactMap { if case .comparison(let comparison) = $0 { comparison } else { nil } }
     }
+
+    /// The predicates of the SUBQUERYs that the comparisons count, in order.
+    package var subqueries: [FetchPredicate] { self.comparisons.compactMap(\.path.leaf.condition) }
+
+    /// All comparisons, those within SUBQUERYs included.
+    package var allComparisons: [Comparison] {
+        self.comparisons.flatMap { [$0] + ($0.path.leaf.condition?.allComparisons ?? []) }
+    }
+
+    /// The number of nodes, those within SUBQUERYs included.
+    package var nodeCount: Int { self.subqueries.reduce(self.nodes.count) { $0 + $1.nodeCount } }
+
+    /// How deep its SUBQUERYs are nested; 0 if there are none.
+    package var subqueryDepth: Int { self.subqueries.map { $0.subqueryDepth + 1 }.max() ?? 0 }
 }

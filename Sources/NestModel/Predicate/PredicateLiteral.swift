@@ -6,6 +6,8 @@ struct PredicateLiteral {
         case number(String)
         case text(String)
         case value(AttributeValue)
+        /// A variable, whose value has the type that it is compared with.
+        case open
     }
 
     var kind: Kind
@@ -63,6 +65,7 @@ struct PredicateLiteral {
         case .number(let number): number
         case .text(let text): "\"\(text)\""
         case .value(let value): "a \(value.typeName)"
+        case .open: "a variable"
         }
     }
 
@@ -74,6 +77,8 @@ struct PredicateLiteral {
         switch (path.type, self.kind) {
         case (_, .null):
             return .null
+        case (let type, .open):
+            return type.sample
         case (.object, .number(let digits)):
             guard let id = Int64(digits), id > 0, id <= Limits.objectIDMax else {
                 throw fail("write the object's id")
@@ -175,6 +180,26 @@ extension Comparison.Operator {
         case .like: "LIKE"
         case .matches: "MATCHES"
         case .inSubtree: "IN SUBTREE"
+        }
+    }
+}
+
+extension PathType {
+    /// Some value of the type.
+    fileprivate var sample: AttributeValue {
+        switch self {
+        case .object: .reference(ObjectID(1))
+        case .count: .integer(0)
+        case .attribute(let type):
+            switch type {
+            case .string, .uri: .string("a")
+            case .decimal: .string("0")
+            case .boolean: .boolean(false)
+            case .date: .date(0)
+            case .data: .data([])
+            case .uuid: .uuid(Identifier128(high: 0, low: 0))
+            case .integer, .integer16, .integer32, .double, .float: .integer(0)
+            }
         }
     }
 }

@@ -36,6 +36,20 @@ extension PredicateParser {
         }
     }
 
+    /// The fault of a path in a SUBQUERY that does not begin with its variable.
+    func noVariable(_ variable: String) -> PredicateSyntaxError {
+        switch self.token {
+        case .variable(let name) where self.variables.contains(name):
+            self.error(
+                "$\(name) is the variable of an outer SUBQUERY: the conditions here are about $\(variable) alone"
+            )
+        case .variable(let name): self.error("there is no variable $\(name): write $\(variable)")
+        case .word(let name), .name(let name):
+            self.error("a path in this SUBQUERY begins with its variable: write $\(variable).\(name)")
+        default: self.unexpected("$\(variable) or a path from it")
+        }
+    }
+
     private var isAfterQuantifier: Bool {
         guard self.index > 0, case .word(let word) = self.tokens[self.index - 1].token else { return false }
         return ["ANY", "SOME", "ALL", "NONE"].contains(word.uppercased())
@@ -101,6 +115,9 @@ extension PredicateParser {
         case .sign("{"): self.unexpected("a value", "write IN before a list")
         case .sign("("): self.unexpected("a value", "write IN before a list; there is no arithmetic")
         case .name(let name): self.noValue(name)
+        case .variable where self.variables.isEmpty:
+            self.unexpected("a value", "there are no variables: write the value itself")
+        case .variable: self.unexpected("a value", "a path is on one side only")
         default: self.unexpected("a value")
         }
     }

@@ -4,20 +4,46 @@ extension PredicateParser {
 
     mutating func path(_ quantifier: Comparison.Quantifier) throws(PredicateSyntaxError) -> ResolvedPath {
         let column = self.column
-        var resolver = PathResolver(self.entity, self.model, .tested)
-        if self.isWord("SELF") {
-            self.advance()
-            guard self.token != .sign(".") else {
-                throw self.error(
-                    self.hasProperty("self")
-                        ? "SELF is the object: write #self for the property"
-                        : "a path begins with a property, not with SELF"
-                )
-            }
-            return try self.resolved(resolver.object(quantifier), at: column)
+        if self.isWord("SUBQUERY"), self.next == .sign("("), !self.hasProperty("SUBQUERY") {
+            return try self.subquery(quantifier)
         }
+        var resolver = PathResolver(self.entity, self.model, .tested)
+        if try self.takeObject() { return try self.resolved(resolver.object(quantifier), at: column) }
+        try self.follow(&resolver, isCollection: false)
+        guard self.token != .sign("@") else { throw self.error("write a point before @, like phones.@count") }
+        return try self.resolved(resolver.finish(quantifier), at: column)
+    }
+
+    /// Takes the object with which a path begins: `SELF`, or the variable of a SUBQUERY. Returns whether the path is
+    /// the object itself, and nothing follows.
+    private mutating func takeObject() throws(PredicateSyntaxError) -> Bool {
+        if let variable = self.variables.last {
+            guard self.token == .variable(variable) else { throw self.noVariable(variable) }
+            self.advance()
+            return !self.take(sign: ".")
+        }
+        if case .variable(let name) = self.token {
+            throw self.error(
+                "there is no variable $\(name) here: a SUBQUERY has one, "
+                    + "like SUBQUERY(phones, $p, $p.number != nil).@count > 0"
+            )
+        }
+        guard self.isWord("SELF") else { return false }
+        self.advance()
+        guard self.token != .sign(".") else {
+            throw self.error(
+                self.hasProperty("self")
+                    ? "SELF is the object: write #self for the property"
+                    : "a path begins with a property, not with SELF"
+            )
+        }
+        return true
+    }
+
+    /// Reads the names of a path. `isCollection`: it is the collection of a SUBQUERY, which has no `@count`.
+    private mutating func follow(_ resolver: inout PathResolver, isCollection: Bool) throws(PredicateSyntaxError) {
         repeat {
-            let isCount = self.take(sign: "@")
+            let isCount = !isCollection && self.take(sign: "@")
             let name: String
             switch self.token {
             case .word(let word): name = word
@@ -29,7 +55,43 @@ extension PredicateParser {
             if let fault { throw self.error(fault) }
             self.advance()
         } while self.take(sign: ".")
-        guard self.token != .sign("@") else { throw self.error("write a point before @, like phones.@count") }
+    }
+
+    /// Reads `SUBQUERY(collection, $x, predicate).@count`.
+    private mutating func subquery(_ quantifier: Comparison.Quantifier) throws(PredicateSyntaxError) -> ResolvedPath {
+        let column = self.column
+        guard self.variables.count < Limits.subqueryDepthMax else {
+            throw self.error("SUBQUERYs are nested at most \(Limits.subqueryDepthMax) deep")
+        }
+        self.advance()
+        let open = self.column
+        self.advance()
+        let start = self.column
+        var resolver = PathResolver(self.entity, self.model, .tested)
+        guard try !self.takeObject() else {
+            throw self.error("SUBQUERY is of a to-many relationship, like phones", at: start)
+        }
+        try self.follow(&resolver, isCollection: true)
+        // The collection is checked before the predicate is read, because the predicate's names are those of its
+        // objects.
+        var checked = resolver
+        if let fault = checked.collect(where: .everything, quantifier) { throw self.error(fault, at: start) }
+        guard self.take(sign: ",") else { throw self.unexpected("','", "write SUBQUERY(phones, $p, …)") }
+        guard case .variable(let variable) = self.token else {
+            throw self.unexpected("a variable like $p", "it stands for each object")
+        }
+        guard !self.variables.contains(variable) else {
+            throw self.error("$\(variable) is the variable of the SUBQUERY around this one: choose another name")
+        }
+        self.advance()
+        guard self.take(sign: ",") else { throw self.unexpected("','", "the predicate follows the variable") }
+        let predicate = try self.condition(of: resolver.entity, variable)
+        try self.expect(sign: ")", closing: open)
+        guard self.take(sign: "."), self.take(sign: "@"), self.token == .word("count") else {
+            throw self.unexpected(".@count", "write SUBQUERY(…).@count > 0")
+        }
+        self.advance()
+        if let fault = resolver.collect(where: predicate, quantifier) { throw self.error(fault, at: column) }
         return try self.resolved(resolver.finish(quantifier), at: column)
     }
 
@@ -87,6 +149,7 @@ extension PredicateParser {
     var beginsLiteral: Bool {
         switch self.token {
         case .number, .text, .date, .sign("-"), .sign("+"): return true
+        case .variable: return self.isOpenValue
         case .word(let word):
             let isCall = self.next == .sign("(")
             if isCall, PredicateWords.functions.contains(word.uppercased()) { return true }
@@ -94,6 +157,12 @@ extension PredicateParser {
             return PredicateWords.values.contains(word.uppercased())
         default: return false
         }
+    }
+
+    /// Whether the token is a variable of a named request.
+    private var isOpenValue: Bool {
+        guard self.hasOpenValues, case .variable(let name) = self.token else { return false }
+        return !self.variables.contains(name)
     }
 
     mutating func list() throws(PredicateSyntaxError) -> [PredicateLiteral] {
@@ -138,6 +207,9 @@ extension PredicateParser {
             )
         case .word(let word) where !isSigned:
             return try self.literal(word, at: column)
+        case .variable where !isSigned && self.isOpenValue:
+            self.advance()
+            return PredicateLiteral(kind: .open, column: column)
         default:
             throw self.noValue
         }

@@ -14,14 +14,27 @@ extension FetchPredicate {
         var parser = PredicateParser(try lexer.tokens(), entity, model, dates)
         let tree = try parser.predicate()
         let program = tree.program
-        guard program.nodes.count <= Limits.predicateNodesMax else {
+        guard program.nodeCount <= Limits.predicateNodesMax else {
             throw PredicateSyntaxError(
                 column: 1,
                 message:
-                    "the predicate has \(program.nodes.count) parts; at most \(Limits.predicateNodesMax) are allowed"
+                    "the predicate has \(program.nodeCount) parts; at most \(Limits.predicateNodesMax) are allowed"
             )
         }
         self = program.canonical ?? program
+    }
+}
+
+extension RequestText {
+    /// Throws if a text is no predicate, whatever values its variables have.
+    static func check(
+        _ text: String,
+        of entity: EntityDescription,
+        in model: ManagedObjectModel
+    ) throws(PredicateSyntaxError) {
+        var lexer = PredicateLexer(text)
+        var parser = PredicateParser(try lexer.tokens(), entity, model, .utc, hasOpenValues: true)
+        _ = try parser.predicate()
     }
 }
 
@@ -30,16 +43,23 @@ struct PredicateParser {
     private(set) var index = 0
     private var depth = 0
     private var partCount = 0
-    let entity: EntityDescription
+    /// The entity of the objects that the next comparison is about.
+    private(set) var entity: EntityDescription
+    /// The variables of the SUBQUERYs around the next comparison, the innermost last.
+    private(set) var variables: [String] = []
     let model: ManagedObjectModel
     let dates: DateReading
+    /// Whether a variable may stand for a value of any type, in the text of a named request.
+    let hasOpenValues: Bool
 
     init(
         _ tokens: [(token: PredicateToken, column: Int)],
         _ entity: EntityDescription,
         _ model: ManagedObjectModel,
-        _ dates: DateReading
+        _ dates: DateReading,
+        hasOpenValues: Bool = false
     ) {
+        self.hasOpenValues = hasOpenValues
         self.tokens = tokens
         self.entity = entity
         self.model = model
@@ -86,6 +106,19 @@ struct PredicateParser {
     }
 
     // MARK: Connectives
+
+    /// Reads the predicate of a SUBQUERY, up to the bracket that closes it.
+    mutating func condition(of entity: EntityDescription, _ variable: String) throws(PredicateSyntaxError)
+        -> FetchPredicate
+    {
+        let outer = self.entity
+        self.entity = entity
+        self.variables.append(variable)
+        let program = try self.disjunction().program
+        self.variables.removeLast()
+        self.entity = outer
+        return program
+    }
 
     private mutating func disjunction() throws(PredicateSyntaxError) -> PredicateTree {
         var operands = [try self.conjunction()]
@@ -164,6 +197,7 @@ struct PredicateParser {
         let (symbol, folding) = try self.operation(path)
         switch symbol {
         case .isIn where self.isWord("SUBTREE"):
+            guard self.variables.isEmpty else { throw self.error("SUBTREE cannot be inside a SUBQUERY") }
             guard path.path == PropertyPath(leaf: .object), quantifier == .one else {
                 throw self.error("only SELF can be in a sub-tree: write SELF IN SUBTREE(id)", at: column)
             }

@@ -169,6 +169,25 @@ package struct PathResolver {
         return nil
     }
 
+    /// Ends the path with the objects of its to-many relationship for which a predicate is true, to be counted.
+    mutating func collect(where predicate: FetchPredicate, _ quantifier: Comparison.Quantifier) -> String? {
+        let path = self.names.joined(separator: ".")
+        guard self.use == .tested else { return "SUBQUERY is for predicates only" }
+        guard quantifier == .one else { return "SUBQUERY counts objects: leave out ANY, ALL or NONE" }
+        guard let relationship = self.lastToMany else {
+            return "\(path) does not lead to many: SUBQUERY is of a to-many relationship"
+        }
+        guard self.toManyCount == 1 else {
+            return "\(path) follows more than one to-many relationship: write a SUBQUERY within a SUBQUERY"
+        }
+        self.steps.removeLast()
+        self.toManyCount = 0
+        self.lastToMany = nil
+        self.names = ["SUBQUERY(\(path), …)", "@count"]
+        self.leaf = (.countWhere(relationship, predicate), .count)
+        return nil
+    }
+
     private func collectionFault(_ name: String) -> String? {
         if name == "count" { return nil }
         let isKnown = AggregateFunction(name: name) != nil

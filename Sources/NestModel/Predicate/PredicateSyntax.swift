@@ -17,6 +17,8 @@ enum PredicateToken: Equatable {
     case word(String)
     /// `#no`: the name of a property, never a keyword.
     case name(String)
+    /// `$x`: a variable, without the sign.
+    case variable(String)
     /// The text of a date without quotation marks.
     case date(String)
     /// The digits as written: a decimal keeps all of them.
@@ -29,6 +31,7 @@ enum PredicateToken: Equatable {
         switch self {
         case .word(let word): "'\(word)'"
         case .name(let name): "'#\(name)'"
+        case .variable(let name): "'$\(name)'"
         case .date(let date): "'\(date)'"
         case .number(let number): "'\(number)'"
         case .text(let text): "\"\(text)\""
@@ -81,9 +84,11 @@ struct PredicateLexer {
         if self.isDate { return .date(self.date()) }
         if Self.isDigit(scalar) { return .number(self.number()) }
         if Self.isWordStart(scalar) { return .word(self.word()) }
-        if scalar == "#", self.index + 1 < self.scalars.count, Self.isWordStart(self.scalars[self.index + 1]) {
+        if scalar == "#" || scalar == "$", self.index + 1 < self.scalars.count,
+            Self.isWordStart(self.scalars[self.index + 1])
+        {
             self.index += 1
-            return .name(self.word())
+            return scalar == "#" ? .name(self.word()) : .variable(self.word())
         }
         for sign in Self.signs[scalar] ?? [] where self.scalars[self.index...].starts(with: sign.unicodeScalars) {
             self.index += sign.unicodeScalars.count

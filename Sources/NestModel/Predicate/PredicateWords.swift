@@ -32,7 +32,7 @@ enum PredicateWords {
         case "COUNT", "SIZE": "to count related objects, write @count after the relationship, like phones.@count"
         case "SUM", "MIN", "MAX", "AVG", "AVERAGE": "of all objects behind a relationship there is only @count"
         case "SUBQUERY", "EXISTS":
-            "write one ANY, ALL or NONE for each condition, like ANY phones.number BEGINSWITH \"+41\""
+            "write SUBQUERY(phones, $p, $p.number BEGINSWITH \"+41\").@count > 0"
         case "SUBTREE": "write SELF IN SUBTREE(id)"
         case "ISNULL", "IFNULL", "COALESCE": "compare with nil, like name == nil"
         case "LENGTH", "LEN": "MATCHES compares lengths, like name MATCHES \".{3,}\""
@@ -58,7 +58,7 @@ enum PredicateWords {
         case "≠": return "write !="
         case "≤": return "write <="
         case "≥": return "write >="
-        case "$": return "there are no variables: write the value itself, and ANY … instead of a SUBQUERY"
+        case "$": return "after $ write the name of a variable, like SUBQUERY(phones, $p, $p.number != nil).@count > 0"
         case "?": return "there are no arguments: write the value itself, like \"text\", 5 or nil"
         case "%": return "there are no arguments like %@: write the value itself, like \"text\", 5 or nil"
         case "/": return "there is no arithmetic, and a date is written 2026-02-01"

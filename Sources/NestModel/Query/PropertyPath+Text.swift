@@ -41,12 +41,15 @@ extension PropertyPath {
     /// Returns the path's names, as a request writes them.
     public func text(of entity: EntityDescription, in model: ManagedObjectModel) -> String {
         var names: [String] = []
+        let start = entity
         var entity: EntityDescription? = entity
         for step in self.steps {
             names.append(entity?.propertyName(step) ?? "#\(step.rawValue)")
             entity = (entity?.relationship(step)?.destination).flatMap { model.entity($0) }
         }
         switch self.leaf {
+        case .countWhere:
+            return PredicatePrinter(entity: start, model: model).path(self).text
         case .object: if self.steps.isEmpty { names.append("SELF") }
         case .attribute(let property): names.append(entity?.propertyName(property) ?? "#\(property.rawValue)")
         case .count(let property): names += [entity?.propertyName(property) ?? "#\(property.rawValue)", "@count"]
@@ -64,7 +67,7 @@ extension PropertyPath {
         var entity: EntityDescription? = entity
         for step in self.steps { entity = (entity?.relationship(step)?.destination).flatMap { model.entity($0) } }
         switch self.leaf {
-        case .object, .count: return nil
+        case .object, .count, .countWhere: return nil
         case .attribute(let property): return entity?.attribute(property)?.type
         case .aggregate(let function, let relationship, let property):
             let destination = (entity?.relationship(relationship)?.destination).flatMap { model.entity($0) }

@@ -7,7 +7,8 @@ public struct ValidationFault: Hashable, Sendable {
         case tooLarge = 3
         /// The text is not well-formed.
         case text = 4
-        /// A value, length or count is below the minimum or above the maximum.
+        /// A value, length or count is below the minimum or above the maximum, or a text does not match its regular
+        /// expression.
         case range = 5
         /// Another object has the same values.
         case notUnique = 6

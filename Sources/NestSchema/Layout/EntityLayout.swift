@@ -114,6 +114,8 @@ package final class EntityLayout: Sendable {
     /// By slot: whether every value of the column's type may be stored as it is, if it is not too large. Otherwise the
     /// attribute's description decides.
     package let isPlain: [Bool]
+    /// By slot: the regular expression that a text must match. Faults of the model are refused before it has a layout.
+    private let patterns: [AttributePattern?]
     /// By slot: the entity that a to-one relationship refers to.
     package let destinations: [EntityNumber?]
     /// The name of each slot's column. Names are distinct, ignoring case.
@@ -133,6 +135,12 @@ package final class EntityLayout: Sendable {
     package let indexes: [[Int]]
     /// Whether there are several entities: each row then stores its own.
     package var hasKinds: Bool { self.kinds.count > 1 }
+
+    /// Returns why a value that is right otherwise does not match the regular expression of its attribute, in words
+    /// that follow the attribute's name; `nil` if it does, or if there is none.
+    package func patternFault(_ slot: Int, _ value: AttributeValue) -> (reason: ValidationFault.Reason, text: String)? {
+        self.patterns[slot]?.fault(value)
+    }
 
     package func slot(of property: PropertyNumber) -> Int? {
         self.properties.firstIndex(of: property)
@@ -183,6 +191,10 @@ package final class EntityLayout: Sendable {
         self.columns = parts.slots.map(Self.column)
         self.isPlain = parts.slots.map { slot in
             if case .attribute(let attribute) = slot { attribute.isPlain } else { false }
+        }
+        self.patterns = parts.slots.map { slot in
+            guard case .attribute(let attribute) = slot else { return nil }
+            return attribute.pattern.flatMap { AttributePattern($0) }
         }
         self.destinations = parts.slots.map { slot in
             if case .toOne(let relationship, _) = slot { relationship.destination } else { nil }

@@ -65,6 +65,9 @@ package struct CompiledPath: Hashable, Sendable {
             guard self.follow(property, entity, layout) != nil else { return nil }
             // Each pair counts, whatever object it refers to.
             if case .toOne? = self.steps.last { self.steps.removeLast() }
+        case .countWhere(let property, _):
+            // Of a pair, the condition is about its object.
+            guard self.follow(property, entity, layout) != nil else { return nil }
         case .aggregate(_, let property, let attribute):
             guard let end = self.follow(property, entity, layout),
                 let slot = layout[end.number]?.slot(of: attribute)

@@ -21,7 +21,12 @@ package final class MatchExpression: TextMatcher {
         var isTooLarge: Bool
     }
 
-    init(_ pattern: String, _ folding: TextFolding) throws(Fault) {
+    /// `memoryBytes`: the memory that it may use.
+    init(
+        _ pattern: String,
+        _ folding: TextFolding,
+        memoryBytes: Int = Limits.patternMemoryBytesMax
+    ) throws(Fault) {
         self.ignoresDiacritics = folding.contains(.diacriticInsensitive)
         var pattern = self.ignoresDiacritics ? Self.withoutDiacritics(pattern) : pattern
         var fault = nest_regex_fault()
@@ -32,7 +37,7 @@ package final class MatchExpression: TextMatcher {
                     characters.baseAddress ?? UnsafePointer(bitPattern: 1)!,
                     characters.count,
                     folding.contains(.caseInsensitive),
-                    Int64(Limits.patternMemoryBytesMax),
+                    Int64(memoryBytes),
                     &fault
                 )
             }
@@ -80,7 +85,7 @@ package struct MatchExpressions: Sendable {
     package init() {}
 
     package init(_ predicate: FetchPredicate) {
-        let keys = predicate.comparisons.compactMap(Self.key)
+        let keys = predicate.allComparisons.compactMap(Self.key)
         let patterns = Set(keys).compactMap(\.pattern.stringValue)
         let byteCount = patterns.reduce(0) { $0 + $1.utf8.count }
         guard byteCount <= Limits.patternBytesMax else {

@@ -37,20 +37,28 @@ package struct SubtreeKey: Hashable, Sendable {
     package var unlimited: SubtreeKey { SubtreeKey(table: self.table, slot: self.slot, root: self.root) }
 }
 
-/// The number of an owner's related objects, of all or of those that satisfy a comparison: a relationship count.
+/// The number of an owner's related objects: of all, of those that satisfy a comparison, or of those that a filter
+/// admits. A relationship count.
 package final class RelationshipCount: Hashable, Sendable {
     /// The path from the owner to everything that is read. Its first step is to-many. A second to-many step is the
-    /// last: its objects are counted.
+    /// last: its objects are counted. With a filter, the path leads to the counted objects.
     package let path: CompiledPath
-    /// The compared value, from an object at the end of the first step.
+    /// The compared value, or the filtered object, from an object at the end of the first step.
     private let compared: RelatedValue
-    /// `nil`: counts all objects.
+    /// `nil`: counts all objects, or those that the filter admits.
     private let comparison: Comparison?
     private let test: CompiledComparison?
     /// Whether to count the objects for which the comparison is false.
     private let isNegated: Bool
+    /// The predicate of a `SUBQUERY`.
+    private let filter: RowFilter?
 
-    package init(_ path: CompiledPath, _ test: CompiledComparison? = nil, isNegated: Bool = false) {
+    package init(
+        _ path: CompiledPath,
+        _ test: CompiledComparison? = nil,
+        isNegated: Bool = false,
+        filter: RowFilter? = nil
+    ) {
         // `RelatedValue.relationshipCount` passes such paths only.
         precondition(path.steps.first?.isToMany ?? false, "a relationship count begins with a to-many step")
         self.path = path
@@ -62,20 +70,26 @@ package final class RelationshipCount: Hashable, Sendable {
         self.comparison = comparison
         self.test = test
         self.isNegated = isNegated
+        self.filter = filter
     }
 
     package func counts(_ value: AttributeValue) -> Bool {
         self.test.map { $0.isTrue(of: value) != self.isNegated } ?? true
     }
 
-    /// Whether all objects count, without a comparison.
-    package var countsAll: Bool { self.test == nil }
+    /// Whether all objects count.
+    package var countsAll: Bool { self.test == nil && self.filter == nil }
 
-    /// Whether the comparison reads only the object at the end of the first step.
-    package var isDirect: Bool { self.path.steps.count == 1 }
+    /// Whether a changed row of the first step's table suffices to change the count: nothing else is read.
+    package var isDirect: Bool { self.path.steps.count == 1 && (self.filter?.isOwn ?? true) }
 
-    /// The compared relationship count, if it compares one.
-    package var inner: RelationshipCount? { self.compared.relationshipCount }
+    /// The relationship counts that it reads.
+    package var inner: [RelationshipCount] {
+        self.compared.relationshipCounts + (self.filter?.relatedValues.flatMap(\.relationshipCounts) ?? [])
+    }
+
+    /// Everything that can change the count, as paths from the owner.
+    package var watched: [CompiledPath] { [self.path] + (self.filter?.watched.map(self.path.joined) ?? []) }
 
     /// Whether an object at the end of the first step counts.
     package func counts<Objects: RelatedObjects>(
@@ -83,18 +97,24 @@ package final class RelationshipCount: Hashable, Sendable {
         _ row: ObjectRow,
         _ related: Objects
     ) throws(Objects.Failure) -> Bool {
+        if let filter = self.filter {
+            guard case .path(let rest) = self.compared, let end = try rest.end(id, row, related) else { return false }
+            return try filter.admits(end.id, end.row, related)
+        }
         guard self.test != nil else { return true }
         return self.counts(try self.compared.value(id, row, related))
     }
 
     package static func == (a: RelationshipCount, b: RelationshipCount) -> Bool {
-        a === b || (a.path == b.path && a.comparison == b.comparison && a.isNegated == b.isNegated)
+        a === b
+            || (a.path == b.path && a.comparison == b.comparison && a.isNegated == b.isNegated && a.filter == b.filter)
     }
 
     package func hash(into hasher: inout Hasher) {
         hasher.combine(self.path)
         hasher.combine(self.comparison)
         hasher.combine(self.isNegated)
+        hasher.combine(self.filter)
     }
 }
 
@@ -113,7 +133,8 @@ extension CompiledPath {
         }
     }
 
-    private func end<Objects: RelatedObjects>(
+    /// Returns the object at the end of the steps, with its row.
+    fileprivate func end<Objects: RelatedObjects>(
         _ id: ObjectID,
         _ row: ObjectRow,
         _ related: Objects
@@ -146,10 +167,11 @@ package enum RelatedValue: Hashable, Sendable {
     package static func relationshipCount(
         _ path: CompiledPath,
         _ test: CompiledComparison? = nil,
-        isNegated: Bool = false
+        isNegated: Bool = false,
+        filter: RowFilter? = nil
     ) -> RelatedValue? {
         guard let (owner, rest) = path.splitAtToMany else { return nil }
-        return .count(owner: owner, RelationshipCount(rest, test, isNegated: isNegated))
+        return .count(owner: owner, RelationshipCount(rest, test, isNegated: isNegated, filter: filter))
     }
 
     package func value<Objects: RelatedObjects>(
@@ -169,29 +191,32 @@ package enum RelatedValue: Hashable, Sendable {
         }
     }
 
-    /// Everything that can change the value, as one path from the row.
-    package var watched: CompiledPath {
+    /// Everything that can change the value, as paths from the row.
+    package var watched: [CompiledPath] {
         switch self {
-        case .path(let path): return path
-        case .count(let owner, let count): return Self.joined(owner, count.path)
-        case .aggregate(let owner, let aggregate): return Self.joined(owner, aggregate.values.path)
+        case .path(let path): [path]
+        case .count(let owner, let count): count.watched.map(owner.joined)
+        case .aggregate(let owner, let aggregate): [owner.joined(aggregate.values.path)]
         }
     }
 
-    private static func joined(_ owner: CompiledPath, _ rest: CompiledPath) -> CompiledPath {
-        var path = owner
-        if case .slot(let slot) = owner.leaf { path.steps.append(.toOne(slot: slot, table: rest.table)) }
-        path.steps += rest.steps
-        path.leaf = rest.leaf
-        return path
-    }
-
-    /// The relationship count of this value and the one that it compares, if there are such.
+    /// The relationship count of this value and those that it reads.
     package var relationshipCounts: [RelationshipCount] {
-        [self.relationshipCount, self.relationshipCount?.inner].compactMap { $0 }
+        self.relationshipCount.map { [$0] + $0.inner } ?? []
     }
 
     package var relationshipCount: RelationshipCount? {
         if case .count(_, let count) = self { count } else { nil }
+    }
+}
+
+extension CompiledPath {
+    /// Returns the path that goes on with `rest` from the object at the end of this one.
+    func joined(_ rest: CompiledPath) -> CompiledPath {
+        var path = self
+        if case .slot(let slot) = self.leaf { path.steps.append(.toOne(slot: slot, table: rest.table)) }
+        path.steps += rest.steps
+        path.leaf = rest.leaf
+        return path
     }
 }

@@ -15,6 +15,8 @@ package final class RowFilter: Hashable, Sendable {
     }
 
     package let predicate: FetchPredicate
+    /// The table of the rows.
+    private let table: EntityNumber
     private let operands: [Operand]
     private let comparisons: [CompiledComparison]
     /// Slots that have one known value in every matching row. Results are found by them, and SQL can narrow to them.
@@ -23,6 +25,8 @@ package final class RowFilter: Hashable, Sendable {
     package let exclusion: ObjectID?
     /// Whether the filter reads only the row's own values.
     package let isOwn: Bool
+    /// The filters of the SUBQUERYs that it counts.
+    private let inner: [RowFilter]
 
     /// `predicate` is canonical and has no faults. `expressions` are those of its `MATCHES`.
     package init(
@@ -34,13 +38,18 @@ package final class RowFilter: Hashable, Sendable {
         guard let table = layout[entity.number] else { preconditionFailure("an entity has a table") }
         var operands: [Operand] = []
         var comparisons: [CompiledComparison] = []
+        var inner: [RowFilter] = []
         for comparison in predicate.comparisons {
             let type = comparison.path.attributeType(of: entity, in: layout.model)
             let compiled = CompiledComparison(comparison, isDecimal: type == .decimal, expressions)
-            operands.append(Self.operand(compiled, entity, layout))
+            let filter = Self.inner(comparison.path, entity, layout, expressions)
+            if let filter { inner.append(filter) }
+            operands.append(Self.operand(compiled, entity, layout, filter))
             comparisons.append(compiled)
         }
+        self.inner = inner
         self.predicate = predicate
+        self.table = table.number
         self.operands = operands
         self.comparisons = comparisons
         self.constants = Self.constants(predicate, operands, table)
@@ -53,10 +62,28 @@ package final class RowFilter: Hashable, Sendable {
         }
     }
 
+    /// Returns the filter of the objects that a `SUBQUERY` counts.
+    private static func inner(
+        _ path: PropertyPath,
+        _ entity: EntityDescription,
+        _ layout: ModelLayout,
+        _ expressions: MatchExpressions
+    ) -> RowFilter? {
+        guard case .countWhere(let property, let predicate) = path.leaf else { return nil }
+        var end: EntityDescription? = entity
+        for step in path.steps + [property] {
+            end = (end?.relationship(step)?.destination).flatMap { layout.model.entity($0) }
+        }
+        guard let end else { preconditionFailure("a predicate without faults") }
+        return RowFilter(predicate, end, layout, expressions)
+    }
+
+    /// `filter`: that of a `SUBQUERY`.
     private static func operand(
         _ test: CompiledComparison,
         _ entity: EntityDescription,
-        _ layout: ModelLayout
+        _ layout: ModelLayout,
+        _ filter: RowFilter?
     ) -> Operand {
         let comparison = test.comparison
         if comparison.operator == .inSubtree {
@@ -73,13 +100,13 @@ package final class RowFilter: Hashable, Sendable {
         }
         // `PathResolver` allows a count only after a to-many step, and a quantifier only before exactly one such step.
         switch (comparison.quantifier, comparison.path.leaf) {
-        case (.one, .count):
-            guard let count = RelatedValue.relationshipCount(path) else {
+        case (.one, .count), (.one, .countWhere):
+            guard let count = RelatedValue.relationshipCount(path, filter: filter) else {
                 preconditionFailure("a count is of a to-many step")
             }
             return .related(count)
-        // `PathResolver` refuses functions in predicates.
-        case (_, .aggregate): preconditionFailure("a predicate without faults")
+        // `PathResolver` refuses functions in predicates, and a quantifier before a SUBQUERY.
+        case (_, .aggregate), (_, .countWhere): preconditionFailure("a predicate without faults")
         case (.one, _):
             switch (path.isOwn, path.leaf) {
             case (true, .object): return .object
@@ -129,13 +156,17 @@ package final class RowFilter: Hashable, Sendable {
         }
     }
 
-    /// The cost of checking one object.
+    /// The cost of checking one object. Of a SUBQUERY it is that of one of its objects, as of ANY: the others are
+    /// counted already.
     package var cost: EvaluationCost {
-        self.comparisons.reduce(EvaluationCost(nanoseconds: 0)) { $0 + $1.cost }
+        let own = self.comparisons.reduce(EvaluationCost(nanoseconds: 0)) { $0 + $1.cost }
+        return self.inner.reduce(own) { $0 + $1.cost }
     }
 
     /// The estimated memory of the filter, in bytes.
-    package var byteCount: Int { self.comparisons.reduce(128) { $0 + $1.byteCount } }
+    package var byteCount: Int {
+        self.inner.reduce(self.comparisons.reduce(128) { $0 + $1.byteCount }) { $0 + $1.byteCount }
+    }
 
     /// The values of other objects that it reads.
     package var relatedValues: [RelatedValue] {
@@ -143,6 +174,18 @@ package final class RowFilter: Hashable, Sendable {
             switch operand {
             case .related(let value), .quantified(let value, _): value
             case .slot, .object, .subtree: nil
+            }
+        }
+    }
+
+    /// Everything that it reads, as paths from the row: its own slots, and other objects.
+    var watched: [CompiledPath] {
+        self.operands.flatMap { operand -> [CompiledPath] in
+            switch operand {
+            case .slot(let slot): [CompiledPath(table: self.table, leaf: .slot(slot))]
+            case .related(let value), .quantified(let value, _): value.watched
+            // An id does not change, and a SUBQUERY has no sub-trees.
+            case .object, .subtree: []
             }
         }
     }

@@ -153,6 +153,10 @@ struct AdoptedObjects {
     ) -> AttributeValue? {
         var read = AdoptedValue.read(cell, attribute, isExternal: isExternal)
         if case .file(let name) = read { read = self.files.read(name) }
+        if case .value(let value) = read, self.plan.layout.patternFault(slot, value) != nil {
+            // Equal faults are counted together, so the text does not have the value.
+            read = .invalid("does not match its regular expression")
+        }
         let isSkipped: Bool
         let reason: String
         switch read {

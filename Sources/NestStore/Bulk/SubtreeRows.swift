@@ -95,7 +95,9 @@ struct SubtreeRows {
         guard case .attribute(let attribute) = self.layout.slots[slot] else {
             preconditionFailure("only attributes are imported")
         }
-        if let fault = attribute.fault(value) { throw self.refusal(slot, fault.reason, fault.text) }
+        if let fault = attribute.fault(value) ?? self.layout.patternFault(slot, value) {
+            throw self.refusal(slot, fault.reason, fault.text)
+        }
         return attribute.kept(value)
     }
 

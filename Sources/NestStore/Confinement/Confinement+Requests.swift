@@ -56,8 +56,10 @@ extension Confinement {
 
     /// Refuses a path that leads out of the sub-tree. A path begins at a row, which is at least one level below the
     /// root, and must not go above the root.
-    private func check(_ path: PropertyPath) throws(StoreError) {
-        var level = 1
+    ///
+    /// `level`: the levels below the root of the object from which the path leads, at least.
+    private func check(_ path: PropertyPath, from level: Int = 1) throws(StoreError) {
+        var level = level
         for step in path.steps {
             if step == self.down {
                 level += 1
@@ -68,6 +70,7 @@ extension Confinement {
             }
         }
         if let property = path.leaf.collection, property != self.down { throw Self.leadsOut(self.name(property)) }
+        for comparison in path.leaf.condition?.comparisons ?? [] { try self.check(comparison.path, from: level + 1) }
         if case .attribute(let property) = path.leaf, self.layout.slot(of: property) != nil,
             self.isRelationship(property)
         {

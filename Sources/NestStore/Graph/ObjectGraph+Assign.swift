@@ -281,7 +281,8 @@ private struct AssignmentContext {
             if !attribute.isOptional { self.missing(&result, attribute.number) }
             return value
         }
-        if let fault = attribute.fault(value) {
+        let slot = self.layout.slot(of: attribute.number)
+        if let fault = attribute.fault(value) ?? slot.flatMap({ self.layout.patternFault($0, value) }) {
             self.fault(&result, attribute.number, fault.reason, fault.text)
             return nil
         }

@@ -20,7 +20,7 @@ struct MigrationPlan {
         from stored: ManagedObjectModel,
         to wanted: ManagedObjectModel
     ) throws(StoreError) {
-        let faults = wanted.faults
+        let faults = wanted.faults + wanted.patternFaults
         guard faults.isEmpty else { throw .invalidModel(faults) }
         self.connection = connection
         self.path = path
@@ -173,7 +173,12 @@ struct MigrationPlan {
         for layout in self.new.entities where !layout.isJoin {
             guard let before = self.counterpart(layout) else { continue }
             let rows = MigratedRows(before, layout, self.old, self.new, head: self.head)
-            for kind in layout.kinds { try self.check(kind, layout, rows) }
+            for kind in layout.kinds {
+                try self.check(kind, layout, rows)
+                for slot in layout.slots.indices where kind.slots.contains(slot) {
+                    try self.checkPattern(slot, kind, layout, rows)
+                }
+            }
             for uniqueness in layout.uniquenesses { try self.check(uniqueness, layout, rows) }
             for slot in layout.slots.indices { try self.checkCircles(slot, layout, before) }
         }
@@ -211,6 +216,35 @@ struct MigrationPlan {
                 try self.checkCount(relationship, name, isOwn, layout, rows)
             }
         }
+    }
+
+    /// Checks the texts of an attribute that has another regular expression than before.
+    private mutating func checkPattern(
+        _ slot: Int,
+        _ kind: EntityLayout.Kind,
+        _ layout: EntityLayout,
+        _ rows: MigratedRows
+    ) throws(StoreError) {
+        guard case .attribute(let attribute) = layout.slots[slot], let pattern = attribute.pattern,
+            self.old.model.entity(kind.number)?.attribute(attribute.number)?.pattern != pattern
+        else { return }
+        let isOwn = layout.hasKinds ? "nest_entity = \(kind.number.rawValue)" : "1"
+        let column = EntitySQL(layout).columns[slot]
+        let sql = "SELECT \(column) FROM \(rows.table) WHERE \(isOwn) AND \(column) NOTNULL"
+        let statement = try self.connection.prepare(sql)
+        defer { statement.reset() }
+        rows.bind(statement)
+        var count = 0
+        var first = ""
+        while try statement.step() {
+            guard let fault = layout.patternFault(slot, .string(statement.text(0))) else { continue }
+            if count == 0 { first = fault.text }
+            count += 1
+        }
+        guard count > 0 else { return }
+        let what = count == 1 ? "1 value does" : "\(count) values do"
+        let property = layout.fullName(slot, kind.number)
+        self.report.obstacles.append("\(property) has a new regular expression, but \(what) not match: one \(first)")
     }
 
     /// Checks the least count of a relationship that may lose objects whose entity is gone.

@@ -7,7 +7,7 @@ extension Store {
         _ path: String,
         to model: ManagedObjectModel
     ) throws(StoreError) -> MigrationReport? {
-        let faults = model.faults
+        let faults = model.faults + model.patternFaults
         guard faults.isEmpty else { throw .invalidModel(faults) }
         // Checks that sort many rows do it in files, like those of a migration.
         return try self.reading(path, sortsInFiles: true) { (connection, path) throws(StoreError) in

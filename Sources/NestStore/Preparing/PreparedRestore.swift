@@ -67,6 +67,7 @@ final class PreparedRestore: PreparedWrite {
         let step = try self.deleted.read { (change) throws(StoreError) -> Bool in
             guard let layout = store.layout[change.entity] else { return false }
             if layout.kind(change.entity).entity.isAbstract { return false }
+            if change.values.contains(where: { layout.patternFault($0.slot, $0.before) != nil }) { return false }
             return try store.objects.object(change.id) == nil
         }
         guard case .done = step else { return step }

@@ -214,6 +214,11 @@ extension ObjectGraph {
             guard current != value.before, let before = try self.valueBefore(value, change.id, row, table, past, &plan)
             else { continue }
             guard before != current else { continue }
+            if let fault = layout.patternFault(value.slot, before) {
+                // The model has got the expression since.
+                plan.refuse("\(self.describe(change.id, row, table)): \(self.name(table, value.slot)) \(fault.text)")
+                continue
+            }
             if !isExpected, current != value.after {
                 plan.report(try self.conflict(.overwritten, change.id, row, table, slot: value.slot))
             }
@@ -367,6 +372,10 @@ extension ObjectGraph {
         }
         let kind = layout.kind(change.entity)
         if kind.entity.isAbstract { return plan.refuse("\(kind.entity.name) is abstract now") }
+        for value in change.values {
+            guard let fault = layout.patternFault(value.slot, value.before) else { continue }
+            return plan.refuse("the deleted object \(change.id): \(self.name(table, value.slot)) \(fault.text)")
+        }
         for value in change.values {
             guard let target = value.before.referenceValue,
                 case .toOne(let relationship, _) = layout.slots[value.slot], try !plan.returning.contains(target)

@@ -22,6 +22,11 @@ enum ModelCompletion {
         await Self.ask(words) { client in try await client.model().entities.map(\.name) }
     }
 
+    /// The requests that the model names.
+    static let requests = CompletionKind.custom { words, _, _ in
+        await Self.ask(words) { client in try await client.model().requests.map(\.name) }
+    }
+
     /// The entities that form a hierarchy.
     static let hierarchies = CompletionKind.custom { words, _, _ in
         await Self.ask(words) { client in OutlineEntity.names(in: try await client.model()) }

@@ -18,6 +18,24 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "A request that the model names, like User.longPhones; --of is the object of a fetched property.",
+            valueName: "name"
+        ),
+        completion: ModelCompletion.requests
+    )
+    var request: String?
+
+    @Option(
+        name: .customLong("variable"),
+        help: ArgumentHelp(
+            "The value of a variable of --request, like 'NAME=\"Ann\"'; may be repeated.",
+            valueName: "name=value"
+        )
+    )
+    var variables: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
             "The relationship of --of or --outline. (default: children, or the only to-many relationship)",
             valueName: "name"
         ),
@@ -86,6 +104,13 @@ struct RequestOptions: ParsableArguments {
     mutating func validate() throws {
         if self.entity != nil, self.owner != nil { throw ValidationError("use --entity or --of, not both") }
         if self.relationship != nil, self.entity != nil { throw ValidationError("--relationship needs --of") }
+        if self.request != nil, self.entity != nil || self.relationship != nil {
+            throw ValidationError("--request names the objects: leave out --entity and --relationship")
+        }
+        if !self.variables.isEmpty, self.request == nil { throw ValidationError("--variable needs --request") }
+        for variable in self.variables where !variable.contains("=") {
+            throw ValidationError("--variable '\(variable)' has no value: write NAME=VALUE")
+        }
     }
 
     /// A request, with the data that is needed to print its rows.
@@ -103,7 +128,9 @@ struct RequestOptions: ParsableArguments {
     func resolve(_ client: NestClient, isOutline: Bool = false) async throws -> Resolved {
         let model = try await client.model()
         var resolved: Resolved
-        if let name = self.entity {
+        if let name = self.request {
+            resolved = try await self.named(name, client, model)
+        } else if let name = self.entity {
             let entity = try model.requireEntity(name)
             resolved = Resolved(
                 request: ObjectFetchRequest(entity: entity.number),
@@ -116,9 +143,10 @@ struct RequestOptions: ParsableArguments {
         }
         let entity = resolved.entity
         if let predicate {
-            resolved.request.predicate = try pointing(at: predicate) { () throws(PredicateSyntaxError) in
+            let read = try pointing(at: predicate) { () throws(PredicateSyntaxError) in
                 try FetchPredicate(predicate, of: entity, in: model, dates: .local)
             }
+            resolved.request.predicate = resolved.request.predicate && read
         }
         if self.entity != nil, !self.root.withRoot {
             resolved.request.predicate =
@@ -133,6 +161,25 @@ struct RequestOptions: ParsableArguments {
         }
         if let properties { resolved.properties = try resolved.request.setProperties(properties, entity, model) }
         return resolved
+    }
+
+    /// The request that the model names, with the values of its variables.
+    private func named(_ name: String, _ client: NestClient, _ model: ManagedObjectModel) async throws -> Resolved {
+        let pairs = self.variables.map { variable in
+            let parts = variable.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return (String(parts[0]), String(parts[1]))
+        }
+        do {
+            let named = try await client.request(
+                named: name,
+                of: self.owner?.id,
+                variables: Dictionary(pairs) { _, last in last },
+                dates: .local
+            )
+            return Resolved(request: named.request, model: model, entity: named.entity.description, title: name)
+        } catch let error as PredicateSyntaxError {
+            throw CommandFailure(.usage, "the predicate of \(name), with its variables: \(error)")
+        }
     }
 
     private func related(_ client: NestClient, _ model: ManagedObjectModel, _ isOutline: Bool) async throws

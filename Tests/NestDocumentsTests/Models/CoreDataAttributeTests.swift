@@ -1,5 +1,6 @@
-import NestDocuments
+@testable import NestDocuments
 import NestModel
+import NestTestSupport
 import Testing
 
 @Suite struct CoreDataAttributeTests {
@@ -166,12 +167,54 @@ import Testing
         #expect(warnings.first?.contains(words) == true, "\(warnings)")
     }
 
-    @Test func regularExpressionsAreNotChecked() throws {
+    @Test func regularExpressionsAreRead() throws {
         let xml = "attributeType=\"String\" regularExpressionString=\"[a-z]+\""
-        #expect(
-            try self.warnings(xml) == ["Thing.a: nest does not check the regular expression '[a-z]+': clients have to"]
-        )
-        #expect(self.fault(xml).isEmpty)
+        #expect(try self.attribute(xml).pattern == "[a-z]+")
+        #expect(try self.warnings(xml).isEmpty)
+        let number = "attributeType=\"Integer 16\" regularExpressionString=\"[a-z]+\""
+        #expect(try self.attribute(number).pattern == nil)
+        #expect(try self.warnings(number) == ["Thing.a: the regular expression '[a-z]+' is ignored: it is for text"])
+    }
+
+    /// What RE2 has in another form is written so; what it does not have is a warning, and the model loads.
+    @Test(arguments: [
+        (#"\d{3}-\w+"#, #"\p{Nd}{3}-[\p{L}\p{M}\p{Nd}\p{Pc}]+"#),
+        (#"[\w.]+@\S+"#, #"[\p{L}\p{M}\p{Nd}\p{Pc}.]+@[^\s\x{b}\x{85}\p{Z}]+"#),
+        (#"\u00e9\h"#, #"\x{e9}[\t\p{Zs}]"#), ("(?<year>a)(?#note)b", "(?P<year>a)b"), ("(?i)a+?b??", "(?i)a+?b??"),
+        (#"\Q\d*\E\.\D"#, #"\Q\d*\E\.\P{Nd}"#), ("[[:alpha:]a-c-]", "[[:alpha:]a-c-]"), (#"a\Z"#, #"a\z"#), ("", ""),
+    ])
+    func regularExpressionsAreTranslated(_ icu: String, _ re2: String) throws {
+        #expect(try ICUPattern.translated(icu) == re2)
+    }
+
+    @Test(arguments: [
+        ("(?=a)b", "look-ahead"), ("a(?!b)", "look-ahead"), ("(?<=a)b", "look-behind"), ("(?<!a)b", "look-behind"),
+        (#"(a)\1"#, "a back-reference"), (#"(?<n>a)\k<n>"#, "a back-reference"), ("(?>a)", "an atomic group"),
+        ("a*+", "a possessive repetition"), ("a{2}+", "a possessive repetition"), ("[a[bc]]", "a class within a class"),
+        ("[a-z&&[^b]]", "the set operation &&"), (#"[\W]"#, #"\W within a class"#), (#"\X"#, #"\X"#),
+        ("(?x)a", "the flag (?x)"), (#"\u12"#, "an incomplete code"),
+    ])
+    func constructsWithoutAnEquivalentAreNamed(_ icu: String, _ what: String) throws {
+        let error = #expect(throws: ICUPattern.Fault.self) { try ICUPattern.translated(icu) }
+        #expect(error?.text == what)
+        let escaped = icu.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+        let xml = "attributeType=\"String\" regularExpressionString=\"\(escaped)\""
+        #expect(try self.attribute(xml).pattern == nil)
+        let expected =
+            "Thing.a: nest does not check the regular expression '\(icu)', which has \(what): clients have to"
+        #expect(try self.warnings(xml) == [expected])
+    }
+
+    /// A translation never fails in another way, whatever the text.
+    @Test func anyTextIsTranslatedOrRefused() {
+        for seed in 0..<500 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let signs = Array("\\[]()?+*{}<>=!:&-^|.#adwsSWuUQEkx1,é")
+            let text = String((0..<random.below(12)).map { _ in signs.randomElement(using: &random)! })
+            if let translated = try? ICUPattern.translated(text) {
+                #expect((try? ICUPattern.translated(text)) == translated, "seed \(seed): \(text)")
+            }
+        }
     }
 
     @Test func renamingIdentifiersAreRead() throws {

@@ -104,6 +104,9 @@ final class NaiveResults {
         case .count(let property):
             guard let relationship = self.entity(of: id)?.relationship(property) else { return .null }
             return .integer(Int64(self.related(id, relationship).count))
+        case .countWhere(let property, let predicate):
+            guard let relationship = self.entity(of: id)?.relationship(property) else { return .null }
+            return .integer(Int64(self.related(id, relationship).filter { self.isTrue(predicate, of: $0) }.count))
         case .aggregate(let function, let relationship, let attribute):
             return self.aggregate(function, relationship, attribute, of: id)
         }

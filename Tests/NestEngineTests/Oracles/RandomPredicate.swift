@@ -5,7 +5,7 @@ import NestTestSupport
 extension SeededRandom {
     /// The kinds of a path's leaf.
     enum PathEnd {
-        case attribute, object, count, aggregate
+        case attribute, object, count, aggregate, countWhere
     }
 
     /// Returns a path of up to four steps from the objects of an entity. With `toMany` one of the steps is to-many.
@@ -13,7 +13,8 @@ extension SeededRandom {
         _ scene: Scene,
         of entity: EntityDescription,
         toMany: Bool,
-        ends: [PathEnd]
+        ends: [PathEnd],
+        nesting: Int = 0
     ) -> PropertyPath? {
         let end = self.pick(ends)
         let kind = Scene.PathKind(entity: entity.number, toMany: toMany, end: end)
@@ -54,6 +55,13 @@ extension SeededRandom {
             let functions = AggregateFunction.allCases.filter { $0.type(of: attribute.type) != nil }
             let function = scene.isSmall(attribute) ? self.pick(functions) : self.pick([.minimum, .maximum])
             path.leaf = .aggregate(function, list.number, attribute.number)
+        case .countWhere:
+            let lists = here.relationships.filter(\.isToMany)
+            guard path.steps.count < 4, let list = lists.randomElement(using: &self),
+                let members = scene.model.entity(list.destination),
+                let condition = self.predicate(scene, of: members, depth: 1, nesting: nesting + 1)
+            else { return nil }
+            path.leaf = .countWhere(list.number, condition)
         }
         return path
     }
@@ -61,28 +69,34 @@ extension SeededRandom {
     // MARK: Predicates
 
     /// Returns a predicate with values of the scene, so that it is often true of some objects and false of others.
-    mutating func predicate(_ scene: Scene, of entity: EntityDescription, depth: Int = 2) -> FetchPredicate? {
+    ///
+    /// `nesting`: the number of SUBQUERYs around it.
+    mutating func predicate(
+        _ scene: Scene,
+        of entity: EntityDescription,
+        depth: Int = 2,
+        nesting: Int = 0
+    ) -> FetchPredicate? {
         if depth > 0, self.oneIn(2) {
             let count = self.below(2) + 2
             var nodes: [FetchPredicate.Node] = []
             for _ in 0..<count {
-                guard let operand = self.predicate(scene, of: entity, depth: depth - 1) else { return nil }
+                guard let operand = self.predicate(scene, of: entity, depth: depth - 1, nesting: nesting) else {
+                    return nil
+                }
                 nodes += operand.nodes
                 if self.oneIn(4) { nodes.append(.not) }
             }
             return FetchPredicate(nodes: nodes + [self.oneIn(2) ? .and(count) : .or(count)])
         }
-        if self.oneIn(scene.focus == .trees ? 2 : 6), let subtree = self.subtree(scene, of: entity) {
+        if nesting == 0, self.oneIn(scene.focus == .trees ? 2 : 6), let subtree = self.subtree(scene, of: entity) {
             return FetchPredicate(subtree)
         }
         let quantifiers = Comparison.Quantifier.allCases + [.one, .one]
         let quantifier = quantifiers.randomElement(using: &self)!
-        let path = self.path(
-            scene,
-            of: entity,
-            toMany: quantifier != .one,
-            ends: [.attribute, .attribute, .object, .count]
-        )
+        var ends: [PathEnd] = [.attribute, .attribute, .object, .count]
+        if scene.hasSubqueries, quantifier == .one, nesting < 2 { ends += [.countWhere, .countWhere] }
+        let path = self.path(scene, of: entity, toMany: quantifier != .one, ends: ends, nesting: nesting)
         return path.flatMap { self.comparison(scene, entity, quantifier, $0) }.map { FetchPredicate($0) }
     }
 
@@ -115,7 +129,7 @@ extension SeededRandom {
         switch path.leaf {
         case .object:
             pool = self.references(scene)
-        case .count:
+        case .count, .countWhere:
             pool = (0..<4).map { .integer($0) } + [.double(1), .double(1.5)]
             operators += [.less, .lessOrEqual, .greater, .greaterOrEqual, .between]
         case .aggregate:

@@ -30,7 +30,8 @@ extension SeededRandom {
         }
         if self.oneIn(3) {
             let columns = (0...self.below(3)).compactMap { _ in
-                let ends: [PathEnd] = [.attribute, .attribute, .object, .count, .aggregate]
+                let more: [PathEnd] = scene.hasSubqueries ? [.aggregate] : []
+                let ends: [PathEnd] = [.attribute, .attribute, .object, .count, .aggregate] + more
                 return self.path(scene, of: entity, toMany: false, ends: ends)
             }
             request.columns = columns.filter { !($0.steps.isEmpty && $0.leaf == .object) }
@@ -56,7 +57,7 @@ extension SeededRandom {
         // Sums of great values would be beyond their types.
         let hasRoom: Bool
         switch path.leaf {
-        case .count: hasRoom = true
+        case .count, .countWhere: hasRoom = true
         case .aggregate(_, let list, let attribute):
             let owner = path.steps.reduce(entity) { here, step in
                 here.relationship(step).flatMap { scene.model.entity($0.destination) } ?? here
@@ -138,6 +139,14 @@ extension ObjectFetchRequest {
             switch (comparison.operator, comparison.quantifier, comparison.path.leaf) {
             case (.inSubtree, _, _): features.append("subtree")
             case (_, .one, .count): features.append("count")
+            case (_, .one, .countWhere(let list, let condition)):
+                features.append("subquery")
+                if condition.subqueryDepth > 0 { features.append("subquery in subquery") }
+                if condition.comparisons.contains(where: { $0.quantifier != .one }) {
+                    features.append("any in subquery")
+                }
+                let isPaired = naive.model.entities.contains { $0.relationship(list)?.join != nil }
+                if isPaired { features.append("subquery of pairs") }
             case (_, .one, _): features.append(comparison.path.steps.isEmpty ? "own" : "to one")
             case (_, let quantifier, .count): features += ["\(quantifier)", "\(quantifier) of counts"]
             case (_, let quantifier, _): features.append("\(quantifier)")

@@ -6,6 +6,8 @@ import NestTestSupport
 struct Scene {
     let model: ManagedObjectModel
     var naive: NaiveResults
+    /// Whether predicates may have SUBQUERYs.
+    var hasSubqueries = false
     private(set) var pool: [AttributeType: [AttributeValue]] = [:]
     /// Paths that many requests use, so that results share them.
     private(set) var favourites: [PathKind: [PropertyPath]] = [:]

@@ -105,6 +105,7 @@ final class ResultsSimulation {
             )
         )
         self.scene = Scene(model: self.model, naive: try NaiveResults(self.store), &self.random)
+        self.scene.hasSubqueries = true
         self.check = DiffCheck(before: self.scene.naive)
         self.past[self.store.head] = self.scene.naive
         for _ in 0..<3 {

@@ -36,6 +36,7 @@ import Testing
             "everything", "owned", "paired", "owned in order", "paired in order", "of a kind", "paired filtered",
             "order of a list",
             "own", "to one", "any", "all", "none", "count", "any of counts", "all of counts", "none of counts",
+            "subquery", "subquery in subquery", "any in subquery", "subquery of pairs",
             "subtree", "folded comparison", "own sort", "related sort",
             "sort by count", "sort by aggregate", "sum", "minimum", "maximum", "average", "maximum of pairs",
             "folded sort", "several keys", "columns", "sections by value",

@@ -82,6 +82,18 @@ enum PredicateVectorCases {
         "ANY boss.team.name CONTAINS[d] 'nn'", "ALL boss.team.age != nil", "NONE boss.team == 8",
         "ANY team.boss == 5", "ANY team.boss.name == 'Ann'", "ANY team.team.@count > 0", "ALL team.tags.@count >= 1",
         "NONE team.phones.@count > 0", "ANY tags.people.@count > 2", "NOT ANY tags.title == 'red'",
+        // Subqueries.
+        "SUBQUERY(phones, $p, $p.number BEGINSWITH '+41' AND $p.#yes == YES).@count > 0",
+        "SUBQUERY(team, $p, $p.age > 0 AND $p.name != nil).@count == 1",
+        "SUBQUERY(tags, $t, $t.title == 'red').@count == 0",
+        "SUBQUERY(boss.team, $p, $p.boss.name == 'Ann').@count >= 2",
+        "SUBQUERY(boss.team, $p, $p.age > 0).@count == nil",
+        "SUBQUERY(tags, $t, ANY $t.people.name == 'Ann' OR $t.people.@count > 2).@count > 0",
+        "SUBQUERY(team, $p, SUBQUERY($p.phones, $q, $q.number != nil).@count > 0).@count BETWEEN {1, 2}",
+        "SUBQUERY(team, $p, SUBQUERY($p.tags, $q, SUBQUERY($q.people, $r, $r.active == YES).@count > 1).@count > 0).@count > 0",
+        "SUBQUERY(team, $p, FALSEPREDICATE).@count == 0", "SUBQUERY(team, $p, $p == 9).@count != 0",
+        "NOT SUBQUERY(team, $p, NOT $p.score > 0).@count < 2",
+        "SUBQUERY(phones, $p, $p.number MATCHES '.*1').@count > 0",
         "ANY team.name != 'ann'", "ALL tags.title LIKE '*d'", "NONE tags.title == ''", "ANY team == nil",
         // SELF and sub-trees.
         "SELF == 5", "SELF != 5", "SELF IN {}", "SELF IN SUBTREE(5)", "SELF IN SUBTREE(8, team)",
@@ -110,6 +122,7 @@ enum PredicateVectorCases {
         Case(entity: "Phone", text: "ALL owner.tags.title == 'red'"), Case(entity: "Phone", text: "#yes != NO"),
         Case(entity: "Tag", text: "ANY people.name == 'Ann'"), Case(entity: "Tag", text: "people.@count == 2"),
         Case(entity: "Tag", text: "NONE people.boss == 5"), Case(entity: "Tag", text: "title ==[cd] 'RED'"),
+        Case(entity: "Tag", text: "SUBQUERY(people, $p, $p.age > 0 AND $p.boss == 5).@count > 0"),
         Case(entity: "Tag", text: "title > ''"), Case(entity: "Tag", text: "ALL people.phones.@count > 0"),
     ]
 

@@ -77,7 +77,7 @@ final class PredicateVectorWorld {
         ]
         if !vector.zone.isEmpty { members["zone"] = .string(vector.zone) }
         if vector.now != 0 { members["now"] = .integer(vector.now) }
-        if predicate.comparisons.contains(where: { $0.operator == .matches }) { members["regex"] = true }
+        if predicate.allComparisons.contains(where: { $0.operator == .matches }) { members["regex"] = true }
         return .object(members)
     }
 
@@ -108,7 +108,7 @@ final class PredicateVectorWorld {
         let live = try #require(self.live[request])
         let ids = self.naive.objects(of: request.entity)
         #expect(fetched == live, "\(what): a fetch and a live result disagree")
-        let isExpression = predicate.comparisons.contains { $0.operator == .matches }
+        let isExpression = predicate.allComparisons.contains { $0.operator == .matches }
         for id in ids where !isExpression || self.isComposed(id) {
             #expect(
                 fetched.contains(id) == self.naive.isTrue(predicate, of: id),

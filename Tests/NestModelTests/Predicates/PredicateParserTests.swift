@@ -56,6 +56,21 @@ import Testing
         ("ANY posts.title matches[dc] 'É\\.*'", "ANY posts.title MATCHES[cd] \"É\\\\.*\""),
         ("name MATCHES ''", "name MATCHES \"\""),
         ("boss == 7", "boss == 7"),
+        (
+            "subquery(posts, $p, $p.title == 'a' and $p.number > 2).@count > 0",
+            "SUBQUERY(posts, $x, $x.title == \"a\" AND $x.number > 2).@count > 0"
+        ),
+        ("0 < SUBQUERY(boss.tags, $t, $t == 3).@count", "SUBQUERY(boss.tags, $x, $x == 3).@count > 0"),
+        ("SUBQUERY(posts, $p, TRUEPREDICATE).@count == 2", "posts.@count == 2"),
+        ("SUBQUERY(posts, $p, NOT TRUEPREDICATE).@count == 2", "SUBQUERY(posts, $x, FALSEPREDICATE).@count == 2"),
+        (
+            "NOT SUBQUERY(tags, $t, ANY $t.users.age > 3).@count = 0",
+            "SUBQUERY(tags, $x, ANY $x.users.age > 3).@count != 0"
+        ),
+        (
+            "SUBQUERY(team, $a, SUBQUERY($a.posts, $b, $b.user.boss == nil).@count IN {1,2} || $a.active = YES).@count > 1",
+            "SUBQUERY(team, $x, $x.active == YES OR SUBQUERY($x.posts, $y, $y.user.boss == nil).@count IN {1, 2}).@count > 1"
+        ),
         ("boss.name beginswith \"A\"", "boss.name BEGINSWITH \"A\""),
         ("boss == NULL", "boss == nil"),
         ("ANY posts.number > 3", "ANY posts.number > 3"),

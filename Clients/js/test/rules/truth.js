@@ -149,7 +149,8 @@ export function run(_vectors, test) {
     const cases = [
       ['MALFORMED', [1, 3]], ['MALFORMED', [2, 1, 1]], ['MALFORMED', [2, 1, 4, 2]], ['MALFORMED', [1, 1, 0]],
       ['MALFORMED', [1]], ['MALFORMED', []], ['UNSUPPORTED', [1, 6]], ['UNSUPPORTED', [1, 2, 4, 0, 1, 1, 1, 0, 0]],
-      ['UNSUPPORTED', [1, 2, 0, 0, 4]], ['UNSUPPORTED', [1, 2, 0, 0, 1, 1, 15, 0, 0]],
+      ['UNSUPPORTED', [1, 2, 0, 0, 5]], ['MALFORMED', [1, 2, 0, 0, 4]], ['MALFORMED', [1, 2, 0, 0, 4, 6, 1, 3]],
+      ['LIMIT_EXCEEDED', [1, ...new Array(5).fill([2, 0, 0, 4, 6, 1]).flat(), 1]], ['UNSUPPORTED', [1, 2, 0, 0, 1, 1, 15, 0, 0]],
       ['UNSUPPORTED', [1, 2, 0, 0, 1, 1, 1, 4, 0]], ['MALFORMED', [1, 2, 0, 5, 1, 1, 1, 1, 1, 0, 1, 0, 0]],
       ['LIMIT_EXCEEDED', [0x41, 1]], ['MALFORMED', [2, 1, 4, 1]],
     ];

@@ -213,6 +213,32 @@ class Client:
         """
         return find_entity(await self.model(), name)
 
+    async def named_request(self, name: str, source: Any = None, **variables: Any) -> FetchRequest[Row]:
+        """A request that the model names: `Thing.others` for a fetched property of Core Data, or a template's name.
+
+        `source`: the object that `$FETCH_SOURCE` stands for. `$FETCH_SOURCE.price` is the value that it has now: ask
+        again after it has changed. `variables`: the values of the others.
+        """
+        model = await self.model()
+        named = model.requests.get(name)
+        if named is None:
+            raise NestError("INVALID", f"the model names no request '{name}', only {', '.join(model.requests)}")
+        if (source is None) != (named.source is None):
+            needs = "has no source" if named.source is None else "needs its source"
+            raise NestError("INVALID", f"the request {name} {needs}")
+        values: dict[str, Any] = {}
+        if named.source is not None:
+            source = object_id(source)
+            paths = named.paths()
+            kind: Any = find_entity(model, model.by_number[named.source].name)
+            rows = await self.fetch(kind.where(f"SELF == {source}").properties(*(paths or ["@entity"])))
+            if not rows:
+                raise NestError("NOT_FOUND", f"there is no object {source} of {model.by_number[named.source].name}")
+            values = {path: rows[0][path] for path in paths}
+        request: Any = find_entity(model, model.by_number[named.entity].name)
+        found: FetchRequest[Row] = request.where(named.bound(source, values, variables))
+        return found._with(sort_keys=tuple(named.sort.split(","))) if named.sort else found
+
     # Reads
 
     async def fetch(self, request: FetchRequest[R], *, at_least: int | Literal["newest"] = 0) -> Rows[R]:

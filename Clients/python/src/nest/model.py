@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import NestError
+from .named import NamedRequest
 from .wire.bodies import EntityBody, ModelBody
 from .wire.values import Date, Reference, Value
 
@@ -91,6 +92,8 @@ class Model:
     hash: int
     entities: Mapping[str, EntityDescription]
     by_number: Mapping[int, EntityDescription] = field(repr=False)
+    #: The requests that the model names: `client.named_request`.
+    requests: Mapping[str, NamedRequest] = field(repr=False)
 
     def entity(self, name: str) -> EntityDescription:
         found = self.entities.get(name)
@@ -106,7 +109,13 @@ class Model:
 def make_model(hash: int, fields: ModelBody) -> Model:
     """The model from the fields of MODEL."""
     entities = [_entity(one) for one in fields["entities"]]
-    return Model(hash, {one.name: one for one in entities}, {one.number: one for one in entities})
+    requests = [NamedRequest(**one) for one in fields.get("requests", [])]
+    return Model(
+        hash,
+        {one.name: one for one in entities},
+        {one.number: one for one in entities},
+        {one.name: one for one in requests},
+    )
 
 
 def _entity(fields: EntityBody) -> EntityDescription:

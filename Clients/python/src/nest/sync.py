@@ -135,6 +135,10 @@ class Client:
         """The request for all objects of an entity, which also makes the steps that write them."""
         return self._run(self._client.entity(name))
 
+    def named_request(self, name: str, source: Any = None, **variables: Any) -> FetchRequest[Row]:
+        """A request that the model names, with the values of its variables."""
+        return self._run(self._client.named_request(name, source, **variables))
+
     def fetch(self, request: FetchRequest[R], *, at_least: int | Literal["newest"] = 0) -> Rows[R]:
         """The rows of a request."""
         return self._run(self._client.fetch(request, at_least=at_least))

@@ -17,7 +17,7 @@ extension CoreDataModelReader {
         attribute.isOptional = self.flag("optional", of: element, at: path)
         attribute.renamedFrom = Self.renamedFrom(element)
         if let pattern = element.text("regularExpressionString") {
-            self.warnings.append("\(path): nest does not check the regular expression '\(pattern)': clients have to")
+            self.readPattern(pattern, into: &attribute, at: path)
         }
         attribute.minimum = self.bound("min", of: element, attribute.type, at: path)
         attribute.maximum = self.bound("max", of: element, attribute.type, at: path)
@@ -25,6 +25,24 @@ extension CoreDataModelReader {
         if self.flag("indexed", of: element, at: path) { entity.indexes.append([name]) }
         self.applyUserInfo(of: element, to: &attribute, in: &entity, at: path)
         return attribute
+    }
+
+    private mutating func readPattern(_ pattern: String, into attribute: inout AttributeDraft, at path: String) {
+        guard attribute.type == .string || attribute.type == .uri else {
+            self.warnings.append("\(path): the regular expression '\(pattern)' is ignored: it is for text")
+            return
+        }
+        do throws(ICUPattern.Fault) {
+            let translated = try ICUPattern.translated(pattern)
+            guard translated.utf8.count <= Limits.patternBytesMax else {
+                throw ICUPattern.Fault(text: "over \(Limits.patternBytesMax) bytes")
+            }
+            attribute.pattern = translated
+        } catch {
+            self.warnings.append(
+                "\(path): nest does not check the regular expression '\(pattern)', which has \(error.text): clients have to"
+            )
+        }
     }
 
     /// Returns the type, or `string` in place of a refused one, so that the rest of the model is still checked.

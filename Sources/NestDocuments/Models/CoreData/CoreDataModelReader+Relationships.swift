@@ -27,6 +27,12 @@ extension CoreDataModelReader {
         relationship.deleteRule = self.deleteRule(of: element, at: path)
         self.readCardinality(of: element, into: &relationship, at: path)
         self.checkInverse(of: element, destination: destination, at: path)
+        if relationship.isOrdered, relationship.inverse == name,
+            self.omissions.lineage(of: entity).contains(destination)
+        {
+            relationship.isOrdered = false
+            self.warnings.append("\(path): ordered is ignored: the relationship is its own inverse")
+        }
         if relationship.inverse.isEmpty {
             self.warnings.append(
                 "\(path): it has no inverse and gets a hidden one: deleting \(destination) objects clears it, while Core Data "

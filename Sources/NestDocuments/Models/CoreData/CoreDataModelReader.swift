@@ -18,7 +18,8 @@ struct CoreDataModelReader {
             do { _ = try draft.compile() } catch { faults += error.faults }
             throw ModelFileError(.invalid, name: name, faults: faults)
         }
-        return ModelDocument(draft: draft, warnings: reader.warnings)
+        let whole = reader.withRequests(draft)
+        return ModelDocument(draft: whole, warnings: reader.warnings, isForeign: true)
     }
 
     private init(_ model: XMLElement) {
@@ -39,16 +40,14 @@ struct CoreDataModelReader {
         return "it is a model of the type \(type), not a Core Data model"
     }
 
+    var requestElements: [XMLElement] { self.model.children("fetchRequest") }
+    var entityElements: [XMLElement] { self.model.children("entity") }
+
     private mutating func draft() -> ModelDraft {
         self.warnings += CoreDataVocabulary.warnings(about: self.model, at: "the model")
         for configuration in self.model.children("configuration") {
             self.warnings.append(
                 "the configuration \(Self.title(configuration)) is ignored: a store holds every entity"
-            )
-        }
-        for request in self.model.children("fetchRequest") {
-            self.warnings.append(
-                "the fetch request template \(Self.title(request)) is ignored: clients specify what they fetch"
             )
         }
         // An attribute of a composite type is refused where it is read.
@@ -74,11 +73,6 @@ struct CoreDataModelReader {
         for child in element.children("relationship") {
             if let relationship = self.relationship(child, in: name) { entity.relationships.append(relationship) }
         }
-        for property in element.children("fetchedProperty") {
-            self.warnings.append(
-                "\(name).\(Self.title(property)): a fetched property is left out; clients fetch it themselves"
-            )
-        }
         self.addIndexes(of: element, to: &entity)
         self.applyUserInfo(of: element, to: &entity)
         return entity
@@ -100,5 +94,5 @@ struct CoreDataModelReader {
         return identifier == element["name"] ? nil : identifier
     }
 
-    private static func title(_ element: XMLElement) -> String { element.text("name") ?? "without a name" }
+    static func title(_ element: XMLElement) -> String { element.text("name") ?? "without a name" }
 }

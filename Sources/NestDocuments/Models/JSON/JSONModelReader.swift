@@ -12,9 +12,27 @@ struct JSONModelReader {
         }
         _ = model.integer("version", in: 1...ModelJSON.version)
         let entities = model.array("entities")
+        let requests = model.array("requests")
         model.finish()
         self.faults += model.faults
-        return ModelDraft(entities: entities.map { self.entity($0.node, at: $0.path) })
+        return ModelDraft(
+            entities: entities.map { self.entity($0.node, at: $0.path) },
+            requests: requests.map { self.request($0.node, at: $0.path) }
+        )
+    }
+
+    private mutating func request(_ node: JSONElement, at path: String) -> RequestDraft {
+        var members = JSONMembers(node, at: path)
+        var request = RequestDraft(
+            name: members.requiredString("name"),
+            source: members.string("source"),
+            entity: members.requiredString("entity")
+        )
+        request.predicate = members.string("predicate") ?? ""
+        request.sort = members.string("sort") ?? ""
+        members.finish()
+        self.faults += members.faults
+        return request
     }
 
     private mutating func entity(_ node: JSONElement, at path: String) -> EntityDraft {
@@ -62,6 +80,7 @@ struct JSONModelReader {
         var attribute = AttributeDraft(name: name, type: type ?? .string)
         attribute.renamedFrom = renamedFrom
         attribute.isOptional = members.boolean("optional", default: false)
+        attribute.pattern = members.string("matches")
         let values = ["default", "minimum", "maximum"].map { members.take($0) }
         // A value can be checked only if the type is known.
         if let type {

@@ -3,11 +3,23 @@ import NestModel
 /// Writes a model as JSON.
 extension ModelJSON {
     static func node(of draft: ModelDraft) -> JSONElement {
-        .object([
-            .init("format", .string(Self.format)),
-            .init("version", .number("\(Self.version)")),
-            .init("entities", .array(draft.entities.map { Self.node(of: $0) })),
-        ])
+        let requests = JSONElement.array(draft.requests.map { Self.node(of: $0) })
+        return .object(
+            [
+                .init("format", .string(Self.format)),
+                .init("version", .number("\(Self.version)")),
+                .init("entities", .array(draft.entities.map { Self.node(of: $0) })),
+            ] + (draft.requests.isEmpty ? [] : [.init("requests", requests)])
+        )
+    }
+
+    private static func node(of request: RequestDraft) -> JSONElement {
+        var members = Members(name: request.name)
+        members.add("source", request.source)
+        members.add("entity", request.entity)
+        members.add("predicate", request.predicate.isEmpty ? nil : request.predicate)
+        members.add("sort", request.sort.isEmpty ? nil : request.sort)
+        return .object(members.members)
     }
 
     private static func node(of entity: EntityDraft) -> JSONElement {
@@ -39,6 +51,7 @@ extension ModelJSON {
         )
         members.add("minimum", Self.node(of: attribute.minimum, attribute))
         members.add("maximum", Self.node(of: attribute.maximum, attribute))
+        members.add("matches", attribute.pattern)
         return .object(members.members)
     }
 

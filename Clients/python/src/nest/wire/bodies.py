@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from .rows import Key, Position, WireRow
 from .values import Value
@@ -318,8 +318,17 @@ class EntityBody(TypedDict):
     root: RootBody | None
 
 
+class RequestBody(TypedDict):
+    name: str
+    source: int | None
+    entity: int
+    predicate: str
+    sort: str
+
+
 class ModelBody(TypedDict):
     entities: list[EntityBody]
+    requests: NotRequired[list[RequestBody]]
 
 
 class Source(TypedDict):

@@ -17,7 +17,7 @@ def malformed(what: str) -> ProtocolError:
 class Reader:
     """Reads primitives; every method raises ProtocolError if the bytes are not what it says."""
 
-    __slots__ = ("data", "at", "end", "width", "has_window")
+    __slots__ = ("data", "at", "end", "width", "has_window", "depth")
 
     def __init__(
         self, data: bytes, at: int = 0, end: int | None = None, width: int = 0, has_window: bool = False
@@ -28,6 +28,8 @@ class Reader:
         # What a reader of rows and diffs must know of their view.
         self.width = width
         self.has_window = has_window
+        # The programs that are being read: a predicate, and the SUBQUERYs in it.
+        self.depth = 0
 
     @property
     def left(self) -> int:

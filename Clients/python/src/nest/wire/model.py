@@ -44,6 +44,28 @@ def _write_root(w: Writer, root: Fields | None) -> None:
     _roots.write(w, [root] if root else [])
 
 
+_expressions = list_of(struct(entity=number16, attribute=number16, pattern=string), 3, limits.PATTERNS_PER_MODEL_MAX)
+_requests = list_of(
+    struct(name=string, source=or_none(number16), entity=number16, predicate=string, sort=string),
+    5,
+    limits.REQUESTS_PER_MODEL_MAX,
+)
+
+
+def _read_added(r: Reader) -> Fields:
+    """What later versions added: a model without any of it ends before."""
+    if r.left == 0:
+        return {}
+    return {"expressions": _expressions.read(r), "requests": _requests.read(r)}
+
+
+def _write_added(w: Writer, added: Fields) -> None:
+    expressions, requests = added.get("expressions") or [], added.get("requests") or []
+    if expressions or requests:
+        _expressions.write(w, expressions)
+        _requests.write(w, requests)
+
+
 _properties = list_of(list_of(number16, 1, _MAX), 1, _MAX)
 model = struct(
     entities=list_of(
@@ -61,5 +83,6 @@ model = struct(
         ),
         10,
         limits.ENTITIES_PER_MODEL_MAX,
-    )
+    ),
+    _added=Codec(_read_added, _write_added),
 )

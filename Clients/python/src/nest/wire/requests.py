@@ -46,7 +46,8 @@ def _unsupported(what: str) -> ProtocolError:
 
 
 # A path is {steps, leaf, property}. leaf 0: the object at the end, 1: its attribute, 2: the number of objects of a
-# relationship, 3: a function of an attribute behind the relationship, with `function` and `attribute`.
+# relationship, 3: a function of an attribute behind the relationship, with `function` and `attribute`, 4: the number of
+# a relationship's objects of which the program `where` is true.
 
 
 def _read_path(r: Reader) -> Fields:
@@ -57,7 +58,8 @@ def _read_path(r: Reader) -> Fields:
     leaf = r.u8()
     if count + (leaf > 1) > limits.PATH_STEPS_MAX:
         raise malformed("a path is too long")
-    if leaf > 3:
+    # Only a path in a predicate ends in a SUBQUERY.
+    if leaf > 4 or leaf == 4 and r.depth == 0:
         raise _unsupported("the end of a path")
     path: Fields = {"steps": steps, "leaf": leaf}
     if leaf == 3:
@@ -68,6 +70,8 @@ def _read_path(r: Reader) -> Fields:
     path["property"] = number16.read(r) if leaf else 0
     if leaf == 3:
         path["attribute"] = number16.read(r)
+    if leaf == 4:
+        path["where"] = _read_program(r)
     return path
 
 
@@ -85,6 +89,8 @@ def _write_path(w: Writer, path: Fields) -> None:
         w.varint(path["property"])
     if leaf == 3:
         w.varint(path["attribute"])
+    if leaf == 4:
+        _nodes.write(w, path["where"])
 
 
 path = Codec(_read_path, _write_path)
@@ -171,10 +177,19 @@ def _is_well_formed(program: Program) -> bool:
     return height == 1 or not program
 
 
-def _read_predicate(r: Reader) -> Program:
+def _read_program(r: Reader) -> Program:
+    if r.depth > limits.SUBQUERY_DEPTH_MAX:
+        raise ProtocolError("LIMIT_EXCEEDED", f"SUBQUERYs are over {limits.SUBQUERY_DEPTH_MAX} deep")
+    r.depth += 1
     program: Program = _nodes.read(r)
+    r.depth -= 1
     if not _is_well_formed(program):
         raise malformed("a predicate leaves no single value")
+    return program
+
+
+def _read_predicate(r: Reader) -> Program:
+    program = _read_program(r)
     r.finish()
     return program
 
