@@ -128,7 +128,7 @@ extension SocketTests {
                             while whole.state.total < 2 { _ = try #require(try await elements.next()) }
                             #expect(whole.state.projection.count == 2)
                         }
-                        let due = try await client.entity("Task").request(properties: ["title", "due"], sort: "title")
+                        let due = try await client.entity("Task").request(sort: "title", properties: ["title", "due"])
                         #expect(try await client.fetch(due).map { $0["due"] != .null } == [false, true])
                         try await client.withFetchedResults(due) { new in
                             var follower = Follower(rows: new.makeAsyncIterator())
