@@ -31,7 +31,7 @@ package final class Engine {
     var reservations = Reservations()
     /// The store's model.
     package internal(set) var served: ServedModel
-    /// Whether the connections have not been told of it.
+    /// Whether the connections must still hear of it.
     var hasNewModel = false
     /// `nil`: a single node.
     let replica: EngineReplica?

@@ -235,7 +235,7 @@ final class SimulatedClient {
             self.onPresence?(message)
         case .model(let model, let to):
             guard to.contains(self.connection) else { return }
-            #expect(model.hash != self.modelHash, "\(what): told of the same model again")
+            #expect(model.hash != self.modelHash, "\(what): the same model is sent again")
             self.modelHash = model.hash
         case .read, .tokensChanged, .peerPresence, .replica, .forward:
             break

@@ -51,7 +51,7 @@ extension Engine {
         for id in self.connections.ids { self.connections[id]?.modelChanged(from: former) }
     }
 
-    /// Tells all connections of the new model, before any answer that was made with it.
+    /// Sends the new model to all connections, before any answer that was made with it.
     func pushModel(_ effects: inout [EngineEffect]) {
         guard self.hasNewModel else { return }
         self.hasNewModel = false
@@ -59,7 +59,7 @@ extension Engine {
         if !ids.isEmpty { effects.append(.model(self.served, to: ids)) }
     }
 
-    /// Tells a connection that a standby has welcomed, perhaps with a model before this one.
+    /// Sends the model to a connection that a standby has welcomed, perhaps with the one before.
     func pushModel(to id: ConnectionID, _ effects: inout [EngineEffect]) {
         guard let welcomed = self.standby.share.model(of: id), welcomed !== self.served else { return }
         self.connections[id]?.modelChanged(from: welcomed.model)

@@ -44,19 +44,25 @@ import Testing
         let id = try #require(try fixture.write(ann, [EngineFixture.insert("first")]).firstInserted)
         try fixture.write(ann, [EngineFixture.edit(id, "second")])
         let model = try Self.grown { draft in
-            var note = AttributeDraft(name: "note", type: .string)
+            var note = AttributeDraft(name: "remark", type: .string)
             note.defaultValue = .string("none")
             draft.entities[0].attributes.append(note)
         }
         let applied = try fixture.ask(ann, Self.apply(model)).message(ModelApplied.self)?.applied
-        #expect(applied?.outcome == .applied && applied?.changes.map(\.text) == ["Item.note is new"])
+        #expect(applied?.outcome == .applied && applied?.changes.map(\.text) == ["Item.remark is new"])
         // The root and the item.
         #expect(applied?.rowCount == 2)
-        let note = fixture.store.layout.model.number("Item", "note")
+        let note = fixture.store.layout.model.number("Item", "remark")
         try fixture.write(ann, [.update(.object(id), values: [PropertyAssignment(note, .value(.string("mine")))])])
-        for _ in 0..<3 { #expect(try fixture.ask(ann, .undo(key: nil)).receipt?.isChanged == true) }
+        for count in 1...3 {
+            let reply = try fixture.ask(ann, .undo(key: nil))
+            #expect(reply.receipt?.isChanged == true, "undo \(count): \(reply)")
+        }
         #expect(ann.state(EngineFixture.root)?.sections.flatMap(\.rows).isEmpty ?? false)
-        for _ in 0..<3 { #expect(try fixture.ask(ann, .redo(key: nil)).receipt?.isChanged == true) }
+        for count in 1...3 {
+            let reply = try fixture.ask(ann, .redo(key: nil))
+            #expect(reply.receipt?.isChanged == true, "redo \(count): \(reply)")
+        }
         let row = try fixture.store.access { try fixture.store.row(EngineFixture.item, id) }
         #expect(row?.values.contains(.string("mine")) == true && row?.values.contains(.string("second")) == true)
         // A restart with the older model serves the newer one.
@@ -73,9 +79,9 @@ import Testing
         let ann = try fixture.connect(session: 1)
         let hash = fixture.store.layout.modelHash
         let model = try Self.grown { draft in
-            draft.entities[0].attributes.append(.named("note", .string))
-            draft.entities[0].attributes.append(AttributeDraft(name: "size", type: .integer))
+            draft.entities[0].attributes.append(.named("remark", .string))
             draft.entities[0].attributes.removeAll { $0.name == "done" }
+            draft.entities[0].uniquenessConstraints.append(["extra"])
             var below = EntityDraft(name: "Below")
             below.parent = "Other"
             draft.entities += [EntityDraft(name: "Other"), below]
@@ -87,9 +93,9 @@ import Testing
         #expect(error.code == .conflict)
         for text in [
             "Item.done is gone (it removes something)",
-            "Item.size is new, required and without a default (all objects must be checked)", "nestd migrate",
+            "Item: extra must now be unique (all objects must be checked)", "nestd migrate",
         ] { #expect(error.message.contains(text), "\(error.message)") }
-        #expect(!error.message.contains("note"))
+        #expect(!error.message.contains("remark"))
         #expect(fixture.store.layout.modelHash == hash && ann.modelHash == hash)
     }
 
@@ -139,7 +145,7 @@ import Testing
         }
         try fixture.write(ann, [EngineFixture.insert("one")])
         let before = try #require(try width(ann))
-        let model = try Self.grown { $0.entities[0].attributes.append(.named("note", .string)) }
+        let model = try Self.grown { $0.entities[0].attributes.append(.named("remark", .string)) }
         _ = try fixture.ask(ann, Self.apply(model))
         #expect(try width(ann) == before)
         #expect(try width(try fixture.connect(session: 2)) == before + 1)
@@ -156,15 +162,12 @@ import Testing
             draft.entities[0].attributes.append(rank)
             draft.entities[0].indexes.append(["rank"])
         }
-        try fixture.store.access {
-            // Ten rows, written and indexed.
-            #expect(throws: StoreError.self) { try fixture.store.apply(model, isDryRun: false, now: 0, rowsMax: 19) }
-            #expect(try fixture.store.apply(model, isDryRun: true, now: 0, rowsMax: 20).isLive)
-            #expect(try fixture.store.apply(model, isDryRun: true, now: 0, rowsMax: 19).isLive == false)
-        }
-        let plain = try Self.grown { $0.entities[0].attributes.append(.named("note", .string)) }
-        try fixture.store.access {
-            #expect(try fixture.store.apply(plain, isDryRun: true, now: 0, rowsMax: 0).isLive, "a column without values")
-        }
+        let store = fixture.store
+        // Ten rows, written and indexed.
+        #expect(throws: StoreError.self) { try store.apply(model, isDryRun: false, now: 0, rowsMax: 19) }
+        #expect(try store.apply(model, isDryRun: true, now: 0, rowsMax: 20).isLive)
+        #expect(try !store.apply(model, isDryRun: true, now: 0, rowsMax: 19).isLive)
+        let plain = try Self.grown { $0.entities[0].attributes.append(.named("remark", .string)) }
+        #expect(try store.apply(plain, isDryRun: true, now: 0, rowsMax: 0).isLive, "a column without values")
     }
 }
