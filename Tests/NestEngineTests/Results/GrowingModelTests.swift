@@ -44,22 +44,26 @@ import Testing
         let id = try #require(try fixture.write(ann, [EngineFixture.insert("first")]).firstInserted)
         try fixture.write(ann, [EngineFixture.edit(id, "second")])
         let model = try Self.grown { draft in
-            var note = AttributeDraft(name: "remark", type: .string)
-            note.defaultValue = .string("none")
-            draft.entities[0].attributes.append(note)
+            var rank = AttributeDraft(name: "rank", type: .integer)
+            rank.defaultValue = .integer(7)
+            draft.entities[0].attributes += [.named("remark", .string), rank]
         }
         let applied = try fixture.ask(ann, Self.apply(model)).message(ModelApplied.self)?.applied
-        #expect(applied?.outcome == .applied && applied?.changes.map(\.text) == ["Item.remark is new"])
+        #expect(applied?.outcome == .applied && applied?.changes.count == 2)
         // The root and the item.
         #expect(applied?.rowCount == 2)
         let note = fixture.store.layout.model.number("Item", "remark")
         try fixture.write(ann, [.update(.object(id), values: [PropertyAssignment(note, .value(.string("mine")))])])
-        for count in 1...3 {
+        let rank = fixture.store.layout.model.number("Item", "rank")
+        let columns = try #require(fixture.store.layout[EngineFixture.item])
+        for count in 1...2 {
             let reply = try fixture.ask(ann, .undo(key: nil))
             #expect(reply.receipt?.isChanged == true, "undo \(count): \(reply)")
         }
-        #expect(ann.state(EngineFixture.root)?.sections.flatMap(\.rows).isEmpty ?? false)
-        for count in 1...3 {
+        let undone = try #require(try fixture.store.access { try fixture.store.row(EngineFixture.item, id) })
+        #expect(undone.values.contains(.string("first")) && !undone.values.contains(.string("mine")))
+        #expect(undone.values[try #require(columns.slot(of: rank))] == .integer(7))
+        for count in 1...2 {
             let reply = try fixture.ask(ann, .redo(key: nil))
             #expect(reply.receipt?.isChanged == true, "redo \(count): \(reply)")
         }
