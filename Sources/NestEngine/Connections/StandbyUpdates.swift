@@ -37,8 +37,9 @@ package struct StandbyUpdates {
         // Writes that had waited since an earlier batch may also have moved the head.
         let hasWrites = hasWrites || progress.head != self.head
         self.head = progress.head
-        guard hasWrites || hasNewTokens || !changed.isEmpty || progress.oldestRevision != self.oldest
-            || model.hash != self.modelHash
+        guard
+            hasWrites || hasNewTokens || !changed.isEmpty || progress.oldestRevision != self.oldest
+                || model.hash != self.modelHash
         else { return deliver() }
         self.modelHash = model.hash
         self.tokenChangeCount = tokens.changeCount

@@ -37,7 +37,10 @@ extension ApplyModel: EngineQuery {
     private static func cut(_ change: ModelChange) -> ModelChange {
         // Names are ASCII, and so are the texts.
         let bytesMax = Limits.modelChangeBytesMax
-        return ModelChange(text: String(change.text.prefix(bytesMax)), obstacle: String(change.obstacle.prefix(bytesMax)))
+        return ModelChange(
+            text: String(change.text.prefix(bytesMax)),
+            obstacle: String(change.obstacle.prefix(bytesMax))
+        )
     }
 }
 

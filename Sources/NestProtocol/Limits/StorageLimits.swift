@@ -14,7 +14,10 @@ public struct StorageLimits: Sendable {
     )
     public var liveModelRowsMax = 1_000_000
 
-    @Bound(.cut, "Models that running servers have replaced and that the store remembers, so that nestd knows an older file")
+    @Bound(
+        .cut,
+        "Models that running servers have replaced and that the store remembers, so that nestd knows an older file"
+    )
     public var replacedModelsMax = 256
 
     @Bound(.cut, "Changes of a model in the answer to APPLY_MODEL; those that cannot be made come first")

@@ -140,9 +140,12 @@ final class Standby: Sendable {
             case .failure(let error):
                 reply = .failure(error)
             }
-            let isHandedOut = context.share.handOut(to: id, if: {
-                $0.head >= revision && $0.modelHash == reader.modelHash
-            }) {
+            let isHandedOut = context.share.handOut(
+                to: id,
+                if: {
+                    $0.head >= revision && $0.modelHash == reader.modelHash
+                }
+            ) {
                 context.deliver([.reply(id, requestID: requestID, reply)], share)
             }
             if isHandedOut { self.countAnswer() } else { self.giveBack(input) }

@@ -155,9 +155,12 @@ final class StandbyWorker {
             self.standby.begin(read, reader.source, claim.input, id, requestID, self.context)
         case .reply(let reply):
             guard self.begin(claim, turn) else { return .done }
-            let isHandedOut = self.context.share.handOut(to: id, if: {
-                $0.head == revision && $0.modelHash == reader.source.modelHash
-            }) {
+            let isHandedOut = self.context.share.handOut(
+                to: id,
+                if: {
+                    $0.head == revision && $0.modelHash == reader.source.modelHash
+                }
+            ) {
                 let share = self.context.memory.share(reply.largeByteCount)
                 self.context.deliver([.reply(id, requestID: requestID, reply)], share)
             }

@@ -58,7 +58,8 @@ extension Store {
 
     private static func refusal(_ report: LiveModelReport) -> String {
         let texts = report.changes.filter { !$0.isLive }.map { "\($0.text) (\($0.obstacle))" }
-        return "a running server cannot make these changes, and nothing was changed: \(self.list(texts)). Stop nestd and "
+        return
+            "a running server cannot make these changes, and nothing was changed: \(self.list(texts)). Stop nestd and "
             + "use 'nestd migrate'"
     }
 

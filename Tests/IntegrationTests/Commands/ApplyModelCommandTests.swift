@@ -40,7 +40,15 @@ extension ProcessTests {
             try await user.output("insert", "User", "name=Bob", "mail=b@example.org")
             let lines = try await follower.lines(atLeast: 2).joined(separator: "\n")
             #expect(lines.contains("Bob") && !lines.contains("disconnected"), "\(lines)")
-            let rows = try await user.output("fetch", "--entity", "User", "--where", "mail == 'none'", "--properties", "name")
+            let rows = try await user.output(
+                "fetch",
+                "--entity",
+                "User",
+                "--where",
+                "mail == 'none'",
+                "--properties",
+                "name"
+            )
             #expect(rows.contains("Ann") && !rows.contains("Bob"), "\(rows)")
 
             // nestd with the older file keeps the newer model, and says so.

@@ -117,7 +117,9 @@ import Testing
     @Test func faultsAreRefused() throws {
         let fixture = try EngineFixture()
         let ann = try fixture.connect(session: 1)
-        let model = ManagedObjectModel(entities: [EntityDescription(number: 1, name: "no name", attributes: [], relationships: [])])
+        let model = ManagedObjectModel(entities: [
+            EntityDescription(number: 1, name: "no name", attributes: [], relationships: [])
+        ])
         let error = try #require(try fixture.ask(ann, Self.apply(model)).error)
         #expect(error.code == .invalid && error.message.hasPrefix("the model cannot be served: "), "\(error)")
     }
@@ -136,7 +138,8 @@ import Testing
         let ann = try fixture.connect(session: 1)
         let fetch = ObjectFetchRequest(entity: EngineFixture.item)
         func width(_ client: SimulatedClient) throws -> Int? {
-            guard case .snapshot(let header, let bodies, _) = try fixture.ask(client, .fetch(fetch, atLeast: Revision(0)))
+            guard
+                case .snapshot(let header, let bodies, _) = try fixture.ask(client, .fetch(fetch, atLeast: Revision(0)))
             else { return nil }
             return (1...20).first { count in
                 let rows = try? ByteReader.read(bodies[0].bytes) { (reader) throws(DecodingFailure) in
