@@ -72,6 +72,12 @@ extension ClientStateMachine {
     /// extends the one before. Requests under way are answered as they are; what had all properties keeps those that it
     /// had.
     mutating func received(_ message: ModelChanged) -> [ClientAction] {
+        if case .comparing(var greeting) = self.phase {
+            // The answer to GET_MODEL follows, with this model.
+            greeting.modelHash = message.hash
+            self.phase = .comparing(greeting)
+            return []
+        }
         guard let former = self.welcome?.modelHash, former != message.hash else { return [] }
         self.welcome?.modelHash = message.hash
         let new = KnownModel(model: message.model, hash: message.hash)

@@ -155,10 +155,15 @@ extension SocketTests {
                     defer { start.finish() }
                     var draft: ModelDraft? = Self.first
                     while let model = draft {
-                        try await self.withServer(model, port: port) { listening in
-                            port = listening
-                            start.yield(listening)
-                            draft = await Self.first(asked) ?? nil
+                        do {
+                            try await self.withServer(model, port: port) { listening in
+                                port = listening
+                                start.yield(listening)
+                                draft = await Self.first(asked) ?? nil
+                            }
+                        } catch {
+                            Issue.record("the server on port \(port): \(error)")
+                            throw error
                         }
                     }
                 }
