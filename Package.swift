@@ -366,7 +366,8 @@ let package = Package(
         .testTarget(
             name: "NestEngineTests",
             dependencies: [
-                "NestModel", "NestProtocol", "NestSchema", "NestStore", "NestEngine", "NestOverlay", "NestTestSupport",
+                "NestModel", "NestProtocol", "NestSchema", "NestStore", "NestEngine", "NestOverlay",
+                "NestDocuments", "NestTestSupport",
             ],
             swiftSettings: settings
         ),

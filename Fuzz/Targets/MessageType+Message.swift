@@ -82,6 +82,9 @@ extension MessageType {
         case .getClients: GetClients.self
         case .clients: Clients.self
         case .kick: Kick.self
+        case .applyModel: ApplyModel.self
+        case .modelApplied: ModelApplied.self
+        case .modelChanged: ModelChanged.self
         case .getCluster: GetCluster.self
         case .cluster: Cluster.self
         case .verifyCluster: VerifyCluster.self

@@ -18,6 +18,15 @@ extension NestClient {
         return try await body(Backup(start, stream: stream, token: token, core: core))
     }
 
+    /// Gives the running server another model, for administrators. The server makes changes that only add, or change
+    /// what may be stored; clients, their subscriptions and undo stacks go on. If it cannot make one of the changes, it
+    /// makes none and throws `conflict`, whose text lists them; in a cluster it throws `unsupported`.
+    ///
+    /// - Parameter dryRun: Return what would change, and change nothing.
+    public func apply(_ model: ManagedObjectModel, dryRun: Bool = false) async throws(NestError) -> AppliedModel {
+        try await self.ask(ApplyModel(model, isDryRun: dryRun)).applied
+    }
+
     /// Returns the state of the server's cluster; `nil` if the server is not a node of one.
     ///
     /// - Parameter mark: The position of a mark of `verifyCluster()`: the state contains what the nodes found there.

@@ -15,6 +15,7 @@ extension Engine {
         self.admission.charge(request)
         do throws(StoreError) {
             guard let reply = try self.reply(to: request, requestID, connection, now: now, &effects) else { return }
+            self.pushModel(&effects)
             self.replies.send(reply, connection.id, requestID, &effects)
         } catch .postponed(.unreadSubtrees) {
             self.admission.hold(request, requestID, connection, for: self.queries.live.related.takeUnread())
@@ -83,6 +84,8 @@ extension Engine {
             return nil
         case .fetch(let fetch, let atLeast):
             let atLeast = self.reached(atLeast)
+            // A client counts the values of a row by the model that it was welcomed with.
+            let fetch = connection.formerModel.map { fetch.spelledOut(in: $0) } ?? fetch
             guard fetch.outline == nil else {
                 try queries.outlines.fetch(connection, requestID, fetch, atLeast: atLeast, &effects)
                 return nil

@@ -38,10 +38,16 @@ extension Engine {
     /// batch had writes.
     package func handOut(turn: UInt64, hasWrites: Bool, _ deliver: () -> Void) {
         self.standby.handOut(
-            EngineShare.Progress(head: self.store.head, oldestRevision: self.store.oldestBase, turn: turn),
+            EngineShare.Progress(
+                head: self.store.head,
+                oldestRevision: self.store.oldestBase,
+                turn: turn,
+                modelHash: self.served.hash
+            ),
             hasWrites: hasWrites,
             changed: self.connections.changed.take(),
             self.tokens,
+            model: self.served,
             client: { id in
                 self.connections[id].map { connection in
                     let isHeld = self.turns.holds(id) || self.replica?.forwarding.holds(id) ?? false

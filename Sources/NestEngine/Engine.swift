@@ -29,6 +29,10 @@ package final class Engine {
     var health: EngineHealth
     var standby: StandbyUpdates
     var reservations = Reservations()
+    /// The store's model.
+    package internal(set) var served: ServedModel
+    /// Whether the connections must still hear of it.
+    var hasNewModel = false
     /// `nil`: a single node.
     let replica: EngineReplica?
 
@@ -46,6 +50,7 @@ package final class Engine {
             throw Store.openingError(error, path: store.path)
         }
         self.store = store
+        self.served = ServedModel(store)
         self.limits = limits
         self.preparations = BulkPreparations(store, self.sessions, limits)
         self.scopes = TokenScopes(store, rowsPerTurn: limits.scopeRowsPerTurnMax)
@@ -72,8 +77,8 @@ package final class Engine {
         self.health = EngineHealth(freeBytesMin: limits.diskFreeBytesMin)
         let share = EngineShare(
             historyID: store.historyID,
-            modelHash: store.layout.modelHash,
-            .init(head: store.head, oldestRevision: store.oldestBase),
+            model: self.served,
+            .init(head: store.head, oldestRevision: store.oldestBase, modelHash: self.served.hash),
             tokens: Set(self.tokens.all.keys),
             self.sessions.numbers
         )
@@ -213,7 +218,9 @@ package final class Engine {
                 )
                 if !isWelcomed {
                     let shown = self.sessions.numbers.shown(number)
-                    effects.append(.welcome(id, EngineWelcome(self.store, sessionNumber: shown)))
+                    effects.append(.welcome(id, EngineWelcome(self.store, self.served, sessionNumber: shown)))
+                } else {
+                    self.pushModel(to: id, &effects)
                 }
                 self.scopes.retain(scope)
                 // Before the writes of the batch, so that small scopes are known at once.

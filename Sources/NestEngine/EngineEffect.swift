@@ -23,6 +23,8 @@ package enum EngineEffect: Sendable {
     case presence([UInt8], to: [ConnectionID])
     /// The body of PEER_PRESENCE, for the connection of another node.
     case peerPresence([UInt8], to: ConnectionID)
+    /// The model is this one from now on. Sent before anything that was made with it.
+    case model(ServedModel, to: [ConnectionID])
     /// Ends the connection with this error, after everything that it was sent before.
     indirect case end(ConnectionID, NestError)
     /// A token was created or revoked; `by`: the token of the connection that did it.
@@ -43,7 +45,7 @@ extension EngineEffect {
             .peerPresence(_, let id):
             body(id)
         case .push(_, let ids), .progress(_, let ids), .authors(_, let ids), .undoState(_, let ids),
-            .presence(_, let ids):
+            .presence(_, let ids), .model(_, let ids):
             ids.forEach(body)
         case .read, .tokensChanged, .replica, .forward: break
         }
@@ -61,17 +63,24 @@ package struct EngineWelcome: Equatable, Sendable {
     package var historyID: Identifier128
     package var revision: Revision
     package var oldestRevision: Revision
-    package var modelHash: UInt64
+    package var model: ServedModel
     package var sessionNumber: UInt64
+
+    package var modelHash: UInt64 { self.model.hash }
+
+    package static func == (a: EngineWelcome, b: EngineWelcome) -> Bool {
+        a.historyID == b.historyID && a.revision == b.revision && a.oldestRevision == b.oldestRevision
+            && a.modelHash == b.modelHash && a.sessionNumber == b.sessionNumber
+    }
 }
 
 extension EngineWelcome {
-    init(_ store: Store, sessionNumber: UInt64) {
+    init(_ store: Store, _ model: ServedModel, sessionNumber: UInt64) {
         self.init(
             historyID: store.historyID,
             revision: store.head,
             oldestRevision: store.oldestBase,
-            modelHash: store.layout.modelHash,
+            model: model,
             sessionNumber: sessionNumber
         )
     }

@@ -17,6 +17,9 @@ package final class Store {
 
         package var location: Location
         package var model: ManagedObjectModel
+        /// Whether the store keeps a model that a running server has applied when it is opened with one of those that
+        /// it has replaced.
+        package var keepsAppliedModel = false
         /// What a migration to the model may remove.
         package var removals = MigrationRemovals.unused
         /// The number of changed objects that a bulk write keeps in memory; it streams the others to the journal. For
@@ -47,7 +50,7 @@ package final class Store {
     }
 
     package let path: String
-    package let layout: ModelLayout
+    package private(set) var layout: ModelLayout
     /// The history id. Each new store gets a new one; revisions are numbered within a history.
     package internal(set) var historyID: Identifier128
     /// The history of the backup that the file was until now, whose states have the same revisions; `nil` if it was
@@ -62,18 +65,20 @@ package final class Store {
     var hasReservedIDs: Bool
     /// The report of the migration when the store was opened; `nil`: there was none.
     package let migration: MigrationReport?
+    /// Whether the store was opened with a model that a running server has replaced, and kept its newer one.
+    package let hasKeptModel: Bool
 
     /// `nil`: the store is a single node's.
     let membership: LogMembership?
     let connection: Connection
-    let journal: Journal
+    private(set) var journal: Journal
     package let streamedFrom: Int
     let inlineBytesMax: Int
     let bulkMemory: BulkMemory
     private let stopSignal: StopSignal
     let orderStep: Int64
     private let checkpointPages: Int
-    let tables: [EntityTable]
+    private(set) var tables: [EntityTable]
     /// Reads the current state, including the changes of an open transaction.
     package let objects: ObjectReader
     var journalBytes: Int64
@@ -163,6 +168,7 @@ package final class Store {
             self.preparations = opened.preparations
             self.journalBytes = opened.journalBytes
             self.migration = opened.migration
+            self.hasKeptModel = opened.hasKeptModel
         } catch {
             throw Self.openingError(error, path: self.path)
         }
@@ -181,6 +187,7 @@ package final class Store {
         var journalBytes: Int64
         var membership: LogMembership?
         var migration: MigrationReport?
+        var hasKeptModel = false
 
         init(
             _ connection: Connection,
@@ -228,13 +235,20 @@ package final class Store {
         } catch {
             if error.isFatal { throw error }
         }
-        let wanted = configuration.model.renumbered(like: stored, used: try self.usedNumbers(connection, path: path))
+        var wanted = configuration.model.renumbered(like: stored, used: try self.usedNumbers(connection, path: path))
+        var hasKeptModel = false
+        if configuration.keepsAppliedModel, wanted.hash != stored.hash {
+            hasKeptModel = try self.replacedModels(connection, path: path).contains(wanted.hash)
+            if hasKeptModel { wanted = stored }
+        }
         try self.bringUpToDate(connection)
         if wanted.hash != stored.hash || membership != nil {
             try PreparedRows.finishAll(connection, ModelLayout(stored))
         }
         guard wanted.hash != stored.hash else {
-            return try Opened(connection, wanted, path: path, membership: membership)
+            var opened = try Opened(connection, wanted, path: path, membership: membership)
+            opened.hasKeptModel = hasKeptModel
+            return opened
         }
         if membership != nil, !configuration.migratesReplica { throw LogMembership.otherModel(path) }
         let plan = try MigrationPlan(connection, path: path, from: stored, to: wanted)
@@ -248,6 +262,16 @@ package final class Store {
     package static func directory(of path: String) -> String {
         let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         return directory.isEmpty ? "/" : directory
+    }
+
+    /// Uses a layout that the store's file has now. It has all of the old one.
+    func adopt(_ layout: ModelLayout) {
+        self.layout = layout
+        self.tables = layout.entities.map { EntityTable($0, self.connection) }
+        self.journal = Journal(connection: self.connection, layout: layout)
+        self.objects.adopt(layout, self.tables)
+        // Bodies have all attributes of their object.
+        self.objectBodies = ObjectBodies()
     }
 
     /// Reads the store while the writer works, on any thread.

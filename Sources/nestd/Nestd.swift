@@ -195,6 +195,7 @@ struct Nestd: AsyncParsableCommand {
         // A node registers its address before it listens.
         if port == 0, cluster != nil { port = try Self.freePort(host) }
         var store = Store.Configuration(location: location, model: model)
+        store.keepsAppliedModel = true
         // Without --model the nested list is not what the user wants in place of another model.
         if settings.text(.model) == nil { store.removals = .none }
         var configuration = ServerConfiguration(

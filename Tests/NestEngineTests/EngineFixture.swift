@@ -113,12 +113,15 @@ final class EngineFixture {
         return effects + (try self.perform([.read(read.id, read.run(self.store.reader))]))
     }
 
+    /// Whether a restart keeps a model that was applied.
+    var keepsAppliedModel = false
+
     func restart() throws {
         try self.engine.close()
-        self.store = try Store(
-            .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
-            newHistoryID: Identifier128(high: 3, low: 4)
-        )
+        let location = Store.Configuration.Location.file(self.directory.path + "/nest.sqlite")
+        var configuration = Store.Configuration(location: location, model: self.model)
+        configuration.keepsAppliedModel = self.keepsAppliedModel
+        self.store = try Store(configuration, newHistoryID: Identifier128(high: 3, low: 4))
         self.reads = []
         self.engine = try self.makeEngine()
     }

@@ -10,6 +10,8 @@ final class SimulatedClient {
     private(set) var connection: ConnectionID
     private var nextRequest: UInt32 = 1
     private(set) var historyID: Identifier128?
+    /// The hash of the server's model, as the client knows it.
+    private(set) var modelHash: UInt64?
 
     struct Subscription {
         /// The number of the subscription, in the order in which the client made them.
@@ -199,7 +201,9 @@ final class SimulatedClient {
     func take(_ effect: EngineEffect, _ what: String) throws {
         switch effect {
         case .welcome(let id, let welcome):
-            if id == self.connection { self.historyID = welcome.historyID }
+            guard id == self.connection else { return }
+            self.historyID = welcome.historyID
+            self.modelHash = welcome.modelHash
         case .reply(let id, let requestID, let reply):
             guard id == self.connection else { return }
             try self.take(reply, requestID, what)
@@ -229,6 +233,10 @@ final class SimulatedClient {
             }
             self.presence.take(message)
             self.onPresence?(message)
+        case .model(let model, let to):
+            guard to.contains(self.connection) else { return }
+            #expect(model.hash != self.modelHash, "\(what): the same model is sent again")
+            self.modelHash = model.hash
         case .read, .tokensChanged, .peerPresence, .replica, .forward:
             break
         case .end(let id, let error):

@@ -211,8 +211,19 @@ package final class MeaningRun {
         case 91: return self.send(client, GetUndoState(follows: self.random.oneIn(2)))
         case 92..<94: return self.tokens(client)
         case 94..<98: return self.importRows(client)
-        default: return self.export(client)
+        default:
+            // The model is mostly refused or faulty: an entity is gone.
+            return self.store.head.rawValue.isMultiple(of: 4) ? self.applyModel(client) : self.export(client)
         }
+    }
+
+    /// A dry run with the model without one of its entities, or a refused attempt. It draws nothing at random, so that
+    /// the runs of known seeds stay what they are.
+    private func applyModel(_ client: MeaningClient) -> [EngineInput] {
+        var entities = self.store.layout.model.entities
+        entities.remove(at: Int(self.store.head.rawValue) % entities.count)
+        let isDryRun = self.store.head.rawValue.isMultiple(of: 8)
+        return self.send(client, ApplyModel(ManagedObjectModel(entities: entities), isDryRun: isDryRun))
     }
 
     private func presence(_ client: MeaningClient) -> [EngineInput] {
@@ -444,7 +455,7 @@ package final class MeaningRun {
             case .presence(let body, let to):
                 let message = try MeaningWire.presence(body)
                 for client in self.clients where to.contains(client.connection) { try client.take(message) }
-            case .welcome, .own, .authors, .undoState, .tokensChanged, .peerPresence, .replica, .forward: break
+            case .welcome, .own, .authors, .undoState, .tokensChanged, .peerPresence, .replica, .forward, .model: break
             }
         }
         self.scene.head = self.store.head

@@ -51,7 +51,7 @@ import NestFraming
         #expect(vector.id >= Limits.viewIDMin || vector.id <= Limits.requestIDMax)
         let withoutRequest = [
             "hello", "welcome", "goAway", "ping", "pong", "progress", "own", "authors", "peerOpen", "peerClose",
-            "presence", "peerPresence",
+            "presence", "peerPresence", "modelChanged",
         ]
         let withOrWithout = ["error", "undoState"]
         if !withOrWithout.contains(vector.type) {

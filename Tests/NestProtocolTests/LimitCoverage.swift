@@ -4,6 +4,7 @@ enum LimitCoverage {
         // Values and models
         "objectBytesMax": ["objectBytesAreLimited"],
         "entitiesPerModelMax": ["modelsBeyondTheLimitsAreRefused"],
+        "liveModelRowsMax": ["tooManyRowsAreRefused"],
         "modelBytesMax": ["aModelTooLargeForAMessageIsAFault"],
         "patternInstructionsMax": ["patternsAreLimitedInSize"],
         "validationInstructionsMax": ["aModelWithAnInvalidExpressionIsRefused"],
@@ -157,6 +158,9 @@ enum LimitCoverage {
         "tokenNumberMax": "numbers are assigned in order; a larger one is refused like one that was never assigned",
         "clientsPageMax": "needs a thousand connections; pages of two are tested",
         "checkProblemsMax": "only a server sends problems; no test can produce a store with so many",
+        "replacedModelsMax": "256 changes of a model; a file older than these is migrated to, as before",
+        "modelChangesMax": "a model with so many changes takes long to make; both sides cut or refuse more",
+        "modelChangeBytesMax": "only a server sends changes, and it cuts longer texts",
         "checkProblemBytesMax": "only a server sends problems, and it cuts longer texts",
         "logCommitSeconds": "tests use a log that does not answer, and decide themselves when its time is over",
         "logAnswerSeconds": "an input of the engine means that the time is over; tests send it without waiting",

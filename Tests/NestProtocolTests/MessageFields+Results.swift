@@ -21,7 +21,11 @@ extension ObjectMessage: DescribedMessage {
 
 extension ModelMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        ["entities": JSONValue(list: self.model.entities.map { Self.fields($0) })]
+        ["entities": Self.entities(self.model)]
+    }
+
+    static func entities(_ model: ManagedObjectModel) -> JSONValue {
+        JSONValue(list: model.entities.map { Self.fields($0) })
     }
 
     private static func fields(_ entity: EntityDescription) -> JSONValue {

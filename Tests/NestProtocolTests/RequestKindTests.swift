@@ -23,7 +23,7 @@ import NestModel
             .peerRequest,
         ]
         for type in MessageType.allCases { #expect(!(type.request != nil && others.contains(type)), "\(type)") }
-        #expect(RequestKind.all.count == 36)
+        #expect(RequestKind.all.count == 37)
     }
 
     @Test func writesNeedTheWriteRoleAndAdminRequestsTheWholeStore() {

@@ -123,7 +123,7 @@ package final class EngineSubject {
             case .reply(_, _, .failure(let error)): throw Failure(description: "\(error)")
             case .push: run.pushCount += 1
             case .reply, .welcome, .progress, .own, .authors, .undoState, .presence, .peerPresence, .whenDrained, .read,
-                .end, .tokensChanged, .replica, .forward:
+                .end, .tokensChanged, .replica, .forward, .model:
                 break
             }
         }

@@ -4,7 +4,7 @@ import { Limits } from './limits-more.js';
 import { malformed } from './bytes.js';
 
 /** The types of frames that a server may compress. */
-export const compressible = new Set([0x33, 0x3a, 0x34, 0x15, 0x1b, 0x41, 0x43, 0x45, 0x55, 0x39]);
+export const compressible = new Set([0x33, 0x3a, 0x34, 0x15, 0x1b, 0x41, 0x43, 0x45, 0x55, 0x39, 0xb5]);
 
 const sizeBytes = [0, 2, 4, 8];
 const dictionaryBytes = [0, 1, 2, 4];

@@ -21,6 +21,8 @@ export const Limits = Object.freeze({
   explanationTextBytesMax: 65536,
   checkProblemsMax: 100,
   checkProblemBytesMax: 1024,
+  modelChangesMax: 1000,
+  modelChangeBytesMax: 512,
   previewObjectsMax: 1000,
   frameUnpackedBytesMax: 1048576,
   chunkBytes: 262144,

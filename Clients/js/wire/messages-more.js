@@ -9,6 +9,7 @@ import { addMessages, atLeast, confinement, key, placement, roles } from './mess
 import {
   bool, conflicts, eachWith, nobody, orNothing, policies, rehomes, user, withUsers,
 } from './messages-undo.js';
+import { model } from './model-codec.js';
 import { properties, request } from './request.js';
 
 const empty = struct({});
@@ -232,4 +233,12 @@ addMessages({
   getClients: [0x78, struct({ after: varint, limit: varint })],
   clients: [0x79, connections],
   kick: [0x7a, number],
+  applyModel: [0x7b, struct({ isDryRun: choice([false, true]), '.model': model })],
+  modelApplied: [0x7c, struct({
+    outcome: choice(['unchanged', 'applied', 'possible', 'refused']), modelHash: u64, rows: varint,
+    changes: list(struct({
+      text: text(Limits.modelChangeBytesMax), obstacle: text(Limits.modelChangeBytesMax),
+    }), 2, Limits.modelChangesMax),
+  })],
+  modelChanged: [0xb5, struct({ modelHash: u64, '.model': model })],
 });

@@ -38,6 +38,11 @@ class Server:
     def _model(self) -> pathlib.Path:
         return pathlib.Path(self.directory, "model.json")
 
+    @property
+    def model_file(self) -> pathlib.Path:
+        """The file of the model of the next start."""
+        return self._model
+
     def change_model(self, model: Any) -> None:
         """The model of the next start."""
         self._model.write_text(json.dumps(model))

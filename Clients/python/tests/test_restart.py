@@ -132,6 +132,33 @@ class ModelTests(unittest.IsolatedAsyncioTestCase):
             last = await client.entity("Thing")
             self.assertEqual(await client.count(last.children(1).where("finished == NO")), 3)
 
+    async def test_a_running_server_gets_a_model_that_has_more(self) -> None:
+        async with nest.connect(self.server.address) as client:
+            things = await client.entity("Thing")
+            await client.transaction([things.insert(title="one", under=1)])
+            rows = client.subscribe(things.children(1).where("done == NO"))
+            names = (await until(rows, Snapshot)).rows[0].keys()
+            model = extended()
+            # A running server adds no entity below an old one.
+            model["entities"].pop()
+            self.server.change_model(model)
+            (applied,) = await self.server.nestc("model", "apply", str(self.server.model_file))
+            self.assertEqual(applied["outcome"], "applied")
+            await self.server.nestc("insert", "Thing", "title=two", "aim=here")
+            await client.transaction([things.insert(title="three", under=1)])
+            seen = [await until(rows, Resumed)]
+            while len(seen[-1].rows) < 3:
+                seen.append(await until(rows, (Diff, Snapshot)))
+            self.assertNotIn(Snapshot, {type(one) for one in seen})
+            self.assertEqual([row["title"] for row in seen[-1].rows], ["one", "two", "three"])
+            self.assertEqual({tuple(row.keys()) for row in seen[-1].rows}, {tuple(names)})
+            new = await client.entity("Thing")
+            found = await client.fetch(new.children(1).where("aim == 'here'").properties("title", "aim"))
+            self.assertEqual([(row["title"], row["aim"]) for row in found], [("two", "here")])
+            persons = await client.entity("Person")
+            await client.transaction([persons.insert(name="Ann")])
+            self.assertEqual(await client.count(persons.sorted("name")), 1)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -69,6 +69,7 @@ extension ClientStateMachine {
         self.phase = .ready
         let isOtherHistory = self.welcome.map { $0.historyID != welcome.historyID } ?? false
         self.welcome = welcome
+        self.hasModelGrown = false
         self.note(welcome.revision)
         if !self.hasBeenReady { self.route.beginRound(using: &self.random) }
         self.hasBeenReady = true

@@ -70,6 +70,7 @@ extension ClientStateMachine {
             let read = KnownModel(model: try ModelMessage(body: frame.body).model, hash: self.welcome?.modelHash ?? 0)
             self.readModel = read
             return self.keep(read) + self.finish(frame.id, .model(read))
+        case .modelChanged: return self.received(try ModelChanged(body: frame.body))
         case .group: return self.received(try Group(body: frame.body), id: frame.id)
         case .undoState:
             let state = try UndoStateMessage(body: frame.body).state
@@ -162,7 +163,7 @@ extension ClientStateMachine {
         case .caller, .folds, .undoState, .presence, .noCaller: return []
         }
         self.subscribeNext()
-        return actions + self.afterAnswer()
+        return actions + self.spellOut(view: subscribed.view, as: subscribed.projection) + self.afterAnswer()
     }
 
     private mutating func receivedSnapshot(_ frame: Frame) throws(WireError) -> [ClientAction] {

@@ -52,6 +52,7 @@ extension ClientStateMachine {
         guard self.closeReason == nil else { return [] }
         let new = KnownModel(model: model, hash: welcome.modelHash)
         if let old = self.readModel?.model, model.extends(old) {
+            self.knownModelHash = new.hash
             let actions = self.followModel(new, from: old)
             return actions + self.enter(welcome, now: now) + self.keep(new)
         }
@@ -67,9 +68,55 @@ extension ClientStateMachine {
         return [.cache(.model(CachedModel(identity: self.cacheIdentity, hash: model.hash, bytes: bytes)))]
     }
 
+    /// Handles a change of the server's model on a connection, which goes on. The server promises that the new model
+    /// extends the one before. Requests under way are answered as they are; what had all properties keeps those that it
+    /// had.
+    mutating func received(_ message: ModelChanged) -> [ClientAction] {
+        if case .comparing(var greeting) = self.phase {
+            // The answer to GET_MODEL follows, with this model.
+            greeting.modelHash = message.hash
+            self.phase = .comparing(greeting)
+            return []
+        }
+        guard let former = self.welcome?.modelHash, former != message.hash else { return [] }
+        self.welcome?.modelHash = message.hash
+        let new = KnownModel(model: message.model, hash: message.hash)
+        // Otherwise the owner has not read the model of this server yet.
+        if self.knownModelHash == former { self.knownModelHash = new.hash }
+        self.hasModelGrown = true
+        let old = self.readModel?.hash == former ? self.readModel?.model : nil
+        var actions: [ClientAction] = []
+        if let old {
+            actions = self.followModel(new, from: old)
+        } else {
+            self.readModel = new
+            for id in self.subscriptions.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+                actions += self.spellOut(id, as: self.subscriptions[id]?.projection ?? [])
+            }
+        }
+        return actions + self.keep(new) + self.flush()
+    }
+
+    /// Names the properties of the subscription that has a view now, if the model has changed since WELCOME: on another
+    /// connection all properties would be others.
+    mutating func spellOut(view: UInt32, as projection: [PropertyNumber]) -> [ClientAction] {
+        guard self.hasModelGrown, let id = self.subscriptionOfView[view] else { return [] }
+        return self.spellOut(id, as: projection)
+    }
+
+    /// Names the properties of a subscription that had all: the client has rows with these.
+    mutating func spellOut(_ id: SubscriptionID, as projection: [PropertyNumber]) -> [ClientAction] {
+        guard let subscription = self.subscriptions[id], subscription.request.projection.isEmpty, !projection.isEmpty
+        else { return [] }
+        var request = subscription.request
+        request.projection = projection
+        self.subscriptions[id]?.become(request)
+        guard subscription.origin == nil else { return [] }
+        return [.deliver(.request(request), to: subscription.subscribers, byteCount: 0)]
+    }
+
     /// Continues with a model that extends the old one. Transfers fail, because their rows have other properties.
     private mutating func followModel(_ new: KnownModel, from old: ManagedObjectModel) -> [ClientAction] {
-        self.knownModelHash = new.hash
         self.readModel = new
         var actions: [ClientAction] = []
         for (request, _) in self.requests.removeWaiting(where: \.isTransfer) {
@@ -80,7 +127,9 @@ extension ClientStateMachine {
             self.waitingChanges[subscriber]?.request = change.request.spelledOut(in: old)
         }
         for (id, subscription) in self.subscriptions.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            if let change = subscription.change {
+            // What is under way has all properties of one of the models: the answer names them.
+            if case .subscribing = subscription.phase { continue }
+            if let change = subscription.change, subscription.phase == .detached {
                 self.subscriptions[id]?.change?.request = change.request.spelledOut(in: old)
             }
             let request = subscription.request.spelledOut(in: old)

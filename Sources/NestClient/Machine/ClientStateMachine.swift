@@ -60,6 +60,8 @@ package struct ClientStateMachine: Sendable {
     var moving: ServerAddress?
     /// The model of the current or last connection, if it was read.
     var readModel: KnownModel?
+    /// Whether the server's model has changed since WELCOME.
+    var hasModelGrown = false
     /// The hash of the model that requests and subscriptions are made for; `nil` before the first connection.
     var knownModelHash: UInt64?
     var requests = RequestTable()

@@ -32,6 +32,9 @@ package final class ChangeFeeds {
     /// The number of pages read since the start.
     var pagesRead: Int { self.pages.readCount }
 
+    /// The store has another model, with more relationships.
+    func modelChanged() { self.pages.modelChanged() }
+
     /// SUBSCRIBE_CHANGES. The caller has checked that the connection has room for a subscription.
     func subscribe(
         _ connection: EngineConnection,

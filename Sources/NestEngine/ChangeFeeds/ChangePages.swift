@@ -18,7 +18,7 @@ final class ChangePages {
     }
 
     private let store: Store
-    let sides: PairSides
+    private(set) var sides: PairSides
     private let pageBytes: Int
     /// The pages of this batch.
     private var pages: [Key: Page] = [:]
@@ -33,6 +33,8 @@ final class ChangePages {
         self.pageBytes = pageBytes
         self.sides = PairSides(store.layout)
     }
+
+    func modelChanged() { self.sides = PairSides(self.store.layout) }
 
     /// Returns the changes after `start`, up to the head or the size limit of a page; `nil` when this batch has read as
     /// many pages as allowed. Precondition: the journal reaches back to `start`.

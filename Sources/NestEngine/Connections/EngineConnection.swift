@@ -25,6 +25,8 @@ package final class EngineConnection {
     let followsAuthors: Bool
     /// Whether OWN names the client's requests.
     let namesOwnRequests: Bool
+    /// The model that the client was welcomed with, if the server has another one now.
+    private(set) var formerModel: ManagedObjectModel?
     /// What the last AUTHORS of the connection named; `nil` before the first.
     var namedAuthors: NamedAuthors?
     var views: Set<UInt32> = []
@@ -72,6 +74,12 @@ package final class EngineConnection {
     var progress = Revision(0)
     /// The undo state that was sent last; `nil` unless the connection follows its session's undo state.
     package var undoState: UndoState?
+
+    /// The server has another model than this one, which was its last.
+    func modelChanged(from former: ManagedObjectModel) {
+        if self.formerModel == nil { self.formerModel = former }
+        self.changed.note(self.id)
+    }
 
     init(
         _ id: ConnectionID,

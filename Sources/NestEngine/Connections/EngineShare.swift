@@ -13,6 +13,11 @@ package final class EngineShare: Sendable {
         /// Whether the client has not been sent the state of its subscriptions at the head. An answer might overtake
         /// that.
         package var isWaiting = false
+        /// Whether the server's model is another than the one that the client was welcomed with: an empty list of
+        /// properties means those of that one.
+        package var hasFormerModel = false
+        /// The model that a standby has welcomed the client with.
+        var welcomedModel: ServedModel?
 
         package init(scope: AuthorisationScope, takesCompressed: Bool) {
             self.scope = scope
@@ -22,6 +27,7 @@ package final class EngineShare: Sendable {
         init(_ connection: EngineConnection, isWaiting: Bool) {
             self.scope = connection.scope
             self.takesCompressed = connection.takesCompressed
+            self.hasFormerModel = connection.formerModel != nil
             self.isWaiting = isWaiting || connection.isAwaitingRevision
         }
     }
@@ -32,30 +38,30 @@ package final class EngineShare: Sendable {
         package var oldestRevision: Revision
         /// The engine's turn whose effects were handed out last, as the caller numbers turns.
         package var turn: UInt64 = 0
+        package var modelHash: UInt64 = 0
     }
 
     private struct State {
         var progress: Progress
+        var model: ServedModel
         var clients: [ConnectionID: Client] = [:]
         var tokens: Set<UInt64>
     }
 
     package let historyID: Identifier128
-    package let modelHash: UInt64
     package let sessions: SessionNumbers
     private let state: NIOLockedValueBox<State>
 
     init(
         historyID: Identifier128,
-        modelHash: UInt64,
+        model: ServedModel,
         _ progress: Progress,
         tokens: Set<UInt64>,
         _ sessions: SessionNumbers
     ) {
         self.historyID = historyID
-        self.modelHash = modelHash
         self.sessions = sessions
-        self.state = NIOLockedValueBox(State(progress: progress, tokens: tokens))
+        self.state = NIOLockedValueBox(State(progress: progress, model: model, tokens: tokens))
     }
 
     // MARK: The engine's side
@@ -66,11 +72,13 @@ package final class EngineShare: Sendable {
         _ progress: Progress,
         clients: [(ConnectionID, Client?)],
         tokens: Set<UInt64>?,
+        model: ServedModel,
         _ deliver: () -> Void
     ) {
         self.state.withLockedValue { state in
             deliver()
             state.progress = progress
+            state.model = model
             for (id, client) in clients { state.clients[id] = client }
             if let tokens { state.tokens = tokens }
         }
@@ -79,6 +87,13 @@ package final class EngineShare: Sendable {
     // MARK: The standby's side
 
     package var progress: Progress { self.state.withLockedValue { $0.progress } }
+    /// The model as of the last effects that were handed out.
+    package var model: ServedModel { self.state.withLockedValue { $0.model } }
+
+    /// Returns the model that a standby has welcomed a client with.
+    func model(of id: ConnectionID) -> ServedModel? {
+        self.state.withLockedValue { $0.clients[id]?.welcomedModel }
+    }
 
     /// Returns the client of a connection; `nil` if the standby must not answer it.
     package func client(_ id: ConnectionID) -> Client? {
@@ -98,13 +113,17 @@ package final class EngineShare: Sendable {
         _ deliver: (EngineWelcome) -> Void
     ) {
         self.state.withLockedValue { state in
-            if state.clients[id] == nil { state.clients[id] = client }
+            if state.clients[id] == nil {
+                var client = client
+                client.welcomedModel = state.model
+                state.clients[id] = client
+            }
             deliver(
                 EngineWelcome(
                     historyID: self.historyID,
                     revision: state.progress.head,
                     oldestRevision: state.progress.oldestRevision,
-                    modelHash: self.modelHash,
+                    model: state.model,
                     sessionNumber: sessionNumber
                 )
             )

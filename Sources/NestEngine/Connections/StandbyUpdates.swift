@@ -8,12 +8,14 @@ package struct StandbyUpdates {
     /// The values that the share was given last.
     private var oldest: Revision
     private var head: Revision
+    private var modelHash: UInt64
     private var tokenChangeCount = 0
 
     package init(_ share: EngineShare, oldest: Revision, head: Revision) {
         self.share = share
         self.oldest = oldest
         self.head = head
+        self.modelHash = share.model.hash
     }
 
     /// Hands out the effects of a batch with `deliver` and updates the standby's state, as one atomic step. If nothing
@@ -27,6 +29,7 @@ package struct StandbyUpdates {
         hasWrites: Bool,
         changed: [ConnectionID],
         _ tokens: EngineTokens,
+        model: ServedModel,
         client: (ConnectionID) -> EngineShare.Client?,
         _ deliver: () -> Void
     ) {
@@ -34,15 +37,18 @@ package struct StandbyUpdates {
         // Writes that had waited since an earlier batch may also have moved the head.
         let hasWrites = hasWrites || progress.head != self.head
         self.head = progress.head
-        guard hasWrites || hasNewTokens || !changed.isEmpty || progress.oldestRevision != self.oldest else {
-            return deliver()
-        }
+        guard
+            hasWrites || hasNewTokens || !changed.isEmpty || progress.oldestRevision != self.oldest
+                || model.hash != self.modelHash
+        else { return deliver() }
+        self.modelHash = model.hash
         self.tokenChangeCount = tokens.changeCount
         self.oldest = progress.oldestRevision
         self.share.handOut(
             progress,
             clients: changed.map { ($0, client($0)) },
             tokens: hasNewTokens ? Set(tokens.all.keys) : nil,
+            model: model,
             deliver
         )
     }

@@ -37,6 +37,9 @@ package enum StandbyAnswer: Sendable {
                     return ObjectBody(detail)
                 }
                 self = body.map { .reply(.object($0)) } ?? .none
+            case .fetch(let fetch, _) where client.hasFormerModel && fetch.projection.isEmpty:
+                // The engine knows the model that the client was welcomed with.
+                self = .none
             case .fetch(let fetch, let atLeast) where atLeast <= revision && fetch.outline == nil:
                 self = try reader.read { (objects) throws(StoreError) in
                     try Self.fetch(fetch, client, objects, revision, backgroundReadRowsMin)

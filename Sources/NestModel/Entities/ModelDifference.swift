@@ -29,6 +29,9 @@ public struct ModelDifference: Hashable, Sendable {
     public var change: Change
     /// The difference, for people.
     public var text: String
+    /// Whether a server can make the change while clients are connected: it only adds, or changes what may be stored,
+    /// and the rows of other parts stay as they are.
+    public var isLive = true
 
     public var removedPart: RemovedPart? {
         if case .removal(let part) = self.kind { part } else { nil }
@@ -49,9 +52,13 @@ private struct ModelComparison {
     let wanted: ManagedObjectModel
     var differences: [ModelDifference] = []
 
-    private mutating func add(_ kind: ModelDifference.Kind, _ text: String, _ change: ModelDifference.Change = .changed)
-    {
-        let difference = ModelDifference(kind: kind, change: change, text: text)
+    private mutating func add(
+        _ kind: ModelDifference.Kind,
+        _ text: String,
+        _ change: ModelDifference.Change = .changed,
+        isLive: Bool = true
+    ) {
+        let difference = ModelDifference(kind: kind, change: change, text: text, isLive: isLive && kind == .migratable)
         // Inherited properties occur in several entities; report them once.
         if !self.differences.contains(difference) { self.differences.append(difference) }
     }
@@ -68,7 +75,12 @@ private struct ModelComparison {
             let above = new.parent.flatMap { self.wanted.entity($0) }
             let isBelowOld = above.map { self.stored.entity($0.number) != nil } ?? false
             let place = isBelowOld ? ", below \(above!.name)" : ""
-            self.add(.migratable, "the entity \(new.name) is new\(place)", .added)
+            self.add(
+                .migratable,
+                "the entity \(new.name) is new\(place)",
+                .added,
+                isLive: !isBelowOld && new.root == nil
+            )
         }
         self.compareRequests()
     }
@@ -91,7 +103,9 @@ private struct ModelComparison {
     }
 
     private mutating func compare(_ old: EntityDescription, _ new: EntityDescription) {
-        if !old.name.hasSameBytes(as: new.name) { self.add(.migratable, "the entity \(old.name) is now \(new.name)") }
+        if !old.name.hasSameBytes(as: new.name) {
+            self.add(.migratable, "the entity \(old.name) is now \(new.name)", isLive: false)
+        }
         if old.parent != new.parent {
             self.add(
                 .refused,
@@ -99,7 +113,9 @@ private struct ModelComparison {
             )
         }
         if !old.isAbstract, new.isAbstract { self.add(.dependsOnData, "\(new.name) is now abstract") }
-        if old.isAbstract, !new.isAbstract { self.add(.migratable, "\(new.name) is no longer abstract") }
+        if old.isAbstract, !new.isAbstract {
+            self.add(.migratable, "\(new.name) is no longer abstract", isLive: false)
+        }
         if old.root != new.root { self.add(.refused, "\(new.name): its root object changed") }
         if old.label != new.label { self.add(.migratable, "\(new.name): its label changed") }
         if Set(old.indexes) != Set(new.indexes) { self.add(.migratable, "\(new.name): its indexes changed") }
@@ -174,11 +190,14 @@ private struct ModelComparison {
 
     private mutating func compare(_ old: AttributeDescription, _ new: AttributeDescription, _ entity: String) {
         let name = "\(entity).\(new.name)"
-        if !old.name.hasSameBytes(as: new.name) { self.add(.migratable, "\(entity).\(old.name) is now \(name)") }
+        if !old.name.hasSameBytes(as: new.name) {
+            self.add(.migratable, "\(entity).\(old.name) is now \(name)", isLive: false)
+        }
         if old.type != new.type {
             self.add(
                 new.type.holds(old.type) ? .migratable : .refused,
-                "\(name) was \(old.type) and is now \(new.type)"
+                "\(name) was \(old.type) and is now \(new.type)",
+                isLive: false
             )
         }
         if old.isOptional, !new.isOptional { self.add(.refused, "\(name) was optional and is now required") }
@@ -233,9 +252,13 @@ private struct ModelComparison {
             // A hierarchy has no circles; without it there may be some.
             let isHierarchy = self.wanted.hasSubtrees(of: entity, by: new)
             let text = "\(entity.name).\(new.name) is new, as the inverse of a one-way relationship"
-            self.add(isHierarchy ? .dependsOnData : .migratable, text, .added)
-        case (false, true): self.add(.migratable, "\(entity.name).\(old.name) is now a hidden inverse", .removed)
-        case (false, false): self.add(.migratable, "\(entity.name).\(old.name) is now \(entity.name).\(new.name)")
+            self.add(isHierarchy ? .dependsOnData : .migratable, text, .added, isLive: false)
+        case (false, true):
+            let text = "\(entity.name).\(old.name) is now a hidden inverse"
+            self.add(.migratable, text, .removed, isLive: false)
+        case (false, false):
+            let text = "\(entity.name).\(old.name) is now \(entity.name).\(new.name)"
+            self.add(.migratable, text, isLive: false)
         }
     }
 
@@ -255,7 +278,7 @@ private struct ModelComparison {
                 "\(name) was \(old.isToMany ? "to-many" : "to-one") and is now \(new.isToMany ? "to-many" : "to-one")"
             )
         } else if !old.isOrdered, new.isOrdered {
-            self.add(.migratable, "\(name) is now ordered")
+            self.add(.migratable, "\(name) is now ordered", isLive: false)
         } else if old.isOrdered, !new.isOrdered {
             self.add(.removal(.order(entity.number, old.number)), "\(name) is no longer ordered", .removed)
         }

@@ -42,9 +42,12 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// Totals: field 10 of a fetch request, and RESULT_TOTALS.
     package static let totals = Features(rawValue: 1 << 10)
 
+    /// MODEL_CHANGED: the connection goes on when the server gets a model that extends the one before.
+    package static let modelChanges = Features(rawValue: 1 << 11)
+
     package static let all: Features = [
         .subtrees, .resume, .undo, .compression, .compressedFrames, .presence, .outlines, .authors, .totals,
-        .optimisticWrites,
+        .optimisticWrites, .modelChanges,
     ]
 
     /// What a client asks for unless its program asks for more.

@@ -8,6 +8,24 @@ public struct StorageLimits: Sendable {
     )
     public var diskFreeBytesMin = 64 << 20
 
+    @Bound(
+        .refused,
+        "Rows that get a value or are indexed when a running server gets another model; a row counts once for each. Commits wait meanwhile"
+    )
+    public var liveModelRowsMax = 1_000_000
+
+    @Bound(
+        .cut,
+        "Models that running servers have replaced and that the store remembers, so that nestd knows an older file"
+    )
+    public var replacedModelsMax = 256
+
+    @Bound(.cut, "Changes of a model in the answer to APPLY_MODEL; those that cannot be made come first")
+    public var modelChangesMax = 1_000
+
+    @Bound(.cut, "Bytes of the text of such a change, and of its obstacle")
+    public var modelChangeBytesMax = 512
+
     @Bound(.inner, "Interval at which the server checks the store's file and its free disk space")
     public var storeHealthSeconds = 1
 

@@ -99,12 +99,15 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case getClients = 0x78  // c
     case clients = 0x79  // s  reply
     case kick = 0x7a  // c
+    case applyModel = 0x7b  // c
+    case modelApplied = 0x7c  // s  reply
 
     case own = 0xb0  // s  id 0; clients may skip it
     case presence = 0xb1  // s  id 0; only to followers
     case authors = 0xb2  // s  id 0; only with its feature
     case peerPresence = 0xb3  // cs id 0; between nodes
     case resultTotals = 0xb4  // s  id of the view, or of the fetch; before its rows
+    case modelChanged = 0xb5  // s  id 0; only with its feature
 }
 
 extension MessageType {
@@ -113,7 +116,7 @@ extension MessageType {
     package var mayBeCompressed: Bool {
         switch self {
         case .snapshot, .snapshotSections, .snapshotRows, .history, .object, .model, .statistics, .explanation,
-            .undoPreview, .changeSet:
+            .undoPreview, .changeSet, .modelChanged:
             true
         default: false
         }
@@ -174,6 +177,7 @@ extension RequestKind {
         RequestKind(CreateToken.self, .admin, .immediate, isWhole: true, dependsOnModel: false),
         RequestKind(ListTokens.self, .admin, .immediate, isWhole: true, dependsOnModel: false),
         RequestKind(RevokeToken.self, .admin, .immediate, isWhole: true, dependsOnModel: false),
+        RequestKind(ApplyModel.self, .admin, .immediate, isWhole: true, dependsOnModel: false),
         RequestKind(.backup, .admin, .transfer, isWhole: true),
         RequestKind(.check, .admin, .transfer, isWhole: true),
         RequestKind(GetClients.self, .admin, .server, isWhole: true, dependsOnModel: false),

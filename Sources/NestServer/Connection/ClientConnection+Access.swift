@@ -85,7 +85,7 @@ extension ClientConnection {
         case .close(let error):
             self.fail(error)
         case .welcome(let features):
-            self.session.welcomed(features, number: welcome.sessionNumber)
+            self.session.welcomed(features, number: welcome.sessionNumber, welcome.model)
             self.inbound.acceptLargeFrames()
             let message = Welcome(
                 serverName: self.server.configuration.serverName,

@@ -1,3 +1,4 @@
+import NestEngine
 import NestModel
 import NestProtocol
 import NestFraming
@@ -15,7 +16,7 @@ extension ClientConnection {
         self.countControlFrames(1 + message.text.utf8.count / Self.textBytesPerFrame)
         guard self.closing == nil else { return }
         do throws(NestError) {
-            let predicate = try message.predicate(in: self.server.model, time: WallClock.now())
+            let predicate = try message.predicate(in: self.model.model, time: WallClock.now())
             self.send(PredicateMessage(predicate).frame(id: id))
         } catch {
             self.countControlFrames(Self.framesPerRefusal)

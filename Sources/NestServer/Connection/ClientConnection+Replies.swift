@@ -18,6 +18,9 @@ extension ClientConnection {
             guard self.mayTakeDelivery() else { return false }
             if let answered { self.answered([answered]) }
             self.send(frame)
+        case .model(let model, let frame):
+            guard self.mayTakeDelivery() else { return false }
+            self.changed(to: model, frame)
         case .end(let error):
             guard self.closing == nil else { return false }
             self.expel(error)
@@ -27,6 +30,15 @@ extension ClientConnection {
             self.output.queue.askForDrain()
         }
         return self.output.beginDelivery()
+    }
+
+    /// Follows a change of the server's model. A client that does not know such changes connects again, and compares
+    /// the models then.
+    private func changed(to model: ServedModel, _ frame: CompressibleFrame) {
+        // A standby may have welcomed the client with the new model already.
+        guard self.session.wasWelcomed, self.session.model !== model else { return }
+        self.session.model = model
+        if self.session.features.contains(.modelChanges) { self.send(frame) } else { self.drain(.modelGrown) }
     }
 
     private func mayTakeDelivery() -> Bool {

@@ -126,6 +126,9 @@ extension ClientConnection {
         self.countControlFrame()
     }
 
+    /// The server's model, as the client knows it, or will know it from WELCOME.
+    var model: ServedModel { self.session.model ?? self.server.engine.model }
+
     /// Passes a request to the engine, which answers it with exactly one reply.
     func submit(_ request: EngineRequest, id: UInt32, byteCount: Int = 0) {
         self.quota.begin(id, byteCount: byteCount, isResult: request.asksForResult)
@@ -141,7 +144,7 @@ extension ClientConnection {
             switch type {
             case .getModel:
                 self.countControlFrame()
-                let body = self.server.modelBody
+                let body = self.model.body
                 self.send(CompressibleFrame(type: .model, flags: [], id: id, body: body))
             case .parsePredicate:
                 let message = try ParsePredicate(body: body)

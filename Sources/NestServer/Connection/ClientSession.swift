@@ -1,4 +1,5 @@
 import NIOCore
+import NestEngine
 import NestModel
 import NestProtocol
 
@@ -16,9 +17,12 @@ struct ClientSession {
     /// The features that both sides support.
     private(set) var features: Features = []
     private(set) var number: UInt64 = 0
+    /// The server's model, as the client knows it.
+    var model: ServedModel?
 
-    mutating func welcomed(_ features: Features, number: UInt64) {
+    mutating func welcomed(_ features: Features, number: UInt64, _ model: ServedModel) {
         self.wasWelcomed = true
+        self.model = model
         self.features = features
         self.number = number
     }

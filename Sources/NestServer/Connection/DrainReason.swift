@@ -17,6 +17,11 @@ package struct DrainReason: Sendable {
         message: "the cluster's model has changed: connect again, and get the model with GET_MODEL",
         retryMilliseconds: 200..<1_000
     )
+    static let modelGrown = DrainReason(
+        code: .schemaChanged,
+        message: "the server's model has changed: connect again, and get the model with GET_MODEL",
+        retryMilliseconds: 0..<1_000
+    )
     static let historyChanged = DrainReason(
         code: .shuttingDown,
         message: "the cluster has lost records and begins a new history: connect again, and subscribe anew",

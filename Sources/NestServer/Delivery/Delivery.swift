@@ -21,6 +21,8 @@ package struct Delivery: Sendable {
         case frames(ByteBuffer, answered: [UInt32])
         /// One large frame, and the request that it completes.
         case compressible(CompressibleFrame, answered: UInt32?)
+        /// The server's model from now on, and MODEL_CHANGED.
+        case model(ServedModel, CompressibleFrame)
         /// End the connection with this error.
         case end(NestError)
         /// Report `drained` to the engine when the connection has written everything before this item.
@@ -72,6 +74,12 @@ package struct Delivery: Sendable {
             case .peerPresence(let body, let connection):
                 guard isOwn(connection) else { continue }
                 self.append(EffectFrame(type: .peerPresence, body: body), id: 0, to: [connection])
+            case .model(let model, let connections):
+                let connections = own(connections)
+                guard !connections.isEmpty else { continue }
+                for connection in connections { self.openItems[connection] = nil }
+                let frame = CompressibleFrame(type: .modelChanged, flags: [], id: 0, body: model.changeBody)
+                self.items.append(Item(content: .model(model, frame), recipients: connections))
             case .end(let connection, let error):
                 guard isOwn(connection) else { continue }
                 self.openItems[connection] = nil

@@ -26,6 +26,8 @@ package final class EngineThread: Sendable {
         package let tokens: [Store.Token]
         /// The migration that opening the store needed.
         package let migration: MigrationReport?
+        /// Whether the store was opened with a model that 'nestc model apply' has replaced, and kept its newer one.
+        package let hasKeptModel: Bool
         /// The store's place in the log of its cluster.
         package let log: LogState?
     }
@@ -43,6 +45,8 @@ package final class EngineThread: Sendable {
     private let questions = NIOLockedValueBox<[@Sendable (Engine) -> Void]>([])
     /// Measures batches with requests. The far more frequent batches with timer inputs only would hide these.
     private let batchTime = Timer(label: "nest.engine.batch")
+    /// The engine's state for other threads, once the store is open.
+    private let shared = NIOLockedValueBox<EngineShare?>(nil)
     private let commitTimes = NIOLockedValueBox(CommitTimes())
 
     /// `onStage`: called on the engine's thread, which waits for it. For tests and traces.
@@ -90,6 +94,12 @@ package final class EngineThread: Sendable {
         let (isAsleep, isSlow) = self.mailbox.withLockedValue { ($0.append(inputs), $0.standbyMustWake()) }
         if isAsleep { self.wake.signal() }
         if isSlow { self.standby.call() }
+    }
+
+    /// The model that the engine serves. Precondition: the store is open.
+    package var model: ServedModel {
+        guard let share = self.shared.withLockedValue({ $0 }) else { preconditionFailure("the store is open") }
+        return share.model
     }
 
     /// How long the batches with writes took lately, from their first write to the durable commit.
@@ -145,10 +155,10 @@ package final class EngineThread: Sendable {
                 answerMemory: memory.answers,
                 startID: .random(using: &generator)
             )
+            self.shared.withLockedValue { $0 = engine.share }
             self.standby.start(
                 Standby.Context(
                     share: engine.share,
-                    reader: store.reader,
                     readers: self.readers,
                     readTransaction: readTransaction,
                     stopSignal: self.stopSignal,
@@ -169,13 +179,14 @@ package final class EngineThread: Sendable {
                         revision: store.head,
                         tokens: engine.tokens.all.values.sorted { $0.description.number < $1.description.number },
                         migration: store.migration,
+                        hasKeptModel: store.hasKeptModel,
                         log: store.logState
                     )
                 )
             )
             // The thread keeps the connection that writes: no other one uses it.
             store.access {
-                self.serve(engine, store.reader, readTransaction: readTransaction, deliver: deliver, failed: failed)
+                self.serve(engine, readTransaction: readTransaction, deliver: deliver, failed: failed)
             }
             do throws(StoreError) {
                 try engine.close()
@@ -189,7 +200,6 @@ package final class EngineThread: Sendable {
 
     private func serve(
         _ engine: Engine,
-        _ reader: StoreReader,
         readTransaction: TimeAmount,
         deliver: (EngineDelivery) -> Void,
         failed: (StoreError) -> Void
@@ -215,7 +225,9 @@ package final class EngineThread: Sendable {
             let hasServerEffects = engine.ioEffectCount != ioEffectCount
             if hasServerEffects {
                 ioEffectCount = engine.ioEffectCount
-                for case .read(let read) in effects { self.begin(read, reader, readTransaction, engine.answerMemory) }
+                for case .read(let read) in effects {
+                    self.begin(read, engine.served.reader, readTransaction, engine.answerMemory)
+                }
             }
             engine.handOut(turn: batch.turn, hasWrites: batch.writeCount > 0) {
                 deliver(

@@ -23,7 +23,6 @@ final class Standby: Sendable {
     /// The standby's access to the open store.
     struct Context: Sendable {
         let share: EngineShare
-        let reader: StoreReader
         /// Threads for large reads.
         let readers: NIOThreadPool
         let readTransaction: TimeAmount
@@ -119,6 +118,7 @@ final class Standby: Sendable {
     /// otherwise the engine answers. Called after `takeLargeRead`; calls `endLargeRead`.
     func begin(
         _ read: BackgroundRead,
+        _ reader: StoreReader,
         _ input: EngineInput,
         _ id: ConnectionID,
         _ requestID: UInt32,
@@ -132,7 +132,7 @@ final class Standby: Sendable {
             var revision = Revision(0)
             var share = context.memory.share()
             let watch = ReadDeadline(for: context.readTransaction) { context.stopSignal.isRaised }
-            switch read.run(context.reader, memory: context.memory, watch: watch) {
+            switch read.run(reader, memory: context.memory, watch: watch) {
             case .success(let rows):
                 revision = rows.revision
                 reply = rows.reply
@@ -140,7 +140,12 @@ final class Standby: Sendable {
             case .failure(let error):
                 reply = .failure(error)
             }
-            let isHandedOut = context.share.handOut(to: id, if: { $0.head >= revision }) {
+            let isHandedOut = context.share.handOut(
+                to: id,
+                if: {
+                    $0.head >= revision && $0.modelHash == reader.modelHash
+                }
+            ) {
                 context.deliver([.reply(id, requestID: requestID, reply)], share)
             }
             if isHandedOut { self.countAnswer() } else { self.giveBack(input) }

@@ -152,10 +152,15 @@ final class StandbyWorker {
                 self.standby.endLargeRead(id)
                 return .done
             }
-            self.standby.begin(read, claim.input, id, requestID, self.context)
+            self.standby.begin(read, reader.source, claim.input, id, requestID, self.context)
         case .reply(let reply):
             guard self.begin(claim, turn) else { return .done }
-            let isHandedOut = self.context.share.handOut(to: id, if: { $0.head == revision }) {
+            let isHandedOut = self.context.share.handOut(
+                to: id,
+                if: {
+                    $0.head == revision && $0.modelHash == reader.source.modelHash
+                }
+            ) {
                 let share = self.context.memory.share(reply.largeByteCount)
                 self.context.deliver([.reply(id, requestID: requestID, reply)], share)
             }
@@ -174,13 +179,14 @@ final class StandbyWorker {
     /// Returns whether a transaction is open at the revision that clients know. Begins one if necessary.
     private func pin() -> Bool {
         let head = self.context.share.progress.head
-        if let revision = self.reader?.revision {
-            if revision == head { return true }
+        if let reader, let revision = reader.revision {
+            if revision == head, reader.source.modelHash == self.context.share.model.hash { return true }
             self.unpin()
         }
-        if self.reader?.needsReplacement == true { self.closeReader() }
+        let model = self.context.share.model
+        if let reader, reader.needsReplacement || reader.source.modelHash != model.hash { self.closeReader() }
         do {
-            let reader = try self.reader ?? StandingReader(self.context.reader)
+            let reader = try self.reader ?? StandingReader(model.reader)
             self.reader = reader
             if !self.isDelivered {
                 self.isPinned = true

@@ -59,9 +59,6 @@ final class IOLayer: Sendable {
         ServerContext(
             configuration: self.configuration,
             engine: engine,
-            reader: opened.reader,
-            model: opened.model,
-            modelBody: SharedBytes(ModelMessage(opened.model).body),
             exports: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             files: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             spool: self.spool,

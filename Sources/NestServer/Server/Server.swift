@@ -116,6 +116,15 @@ package final class Server: Service {
         let opened = try await self.open(configuration, engine, io)
         for token in opened.tokens { io.access.take(.created(token)) }
         if let migration = opened.migration { self.log(migration) }
+        if opened.hasKeptModel {
+            self.logger.warning(
+                "model.kept",
+                metadata: [
+                    "reason": "'nestc model apply' has changed the model, and --model names the one before",
+                    "note": "specify the new model, or change the store's with 'nestd migrate'",
+                ]
+            )
+        }
         if let former = opened.restoredHistoryID {
             self.logger.notice(
                 "store.restored",

@@ -10,10 +10,6 @@ import NestStore
 struct ServerContext: Sendable {
     let configuration: ServerConfiguration
     let engine: EngineThread
-    let reader: StoreReader
-    let model: ManagedObjectModel
-    /// The body of MODEL.
-    let modelBody: SharedBytes
     /// Threads that read sub-trees and backups from the store, at its speed.
     let exports: NIOThreadPool
     /// Threads for the short reads and writes of spool files.

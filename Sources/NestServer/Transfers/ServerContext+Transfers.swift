@@ -1,6 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
+import NestEngine
 import NestModel
 import NestProtocol
 import NestStore
@@ -64,7 +65,7 @@ extension ServerContext {
         on eventLoop: any EventLoop,
         _ work: @escaping @Sendable (StoreReader, ReadDeadline) throws -> Value
     ) -> EventLoopFuture<Value> {
-        let reader = self.reader
+        let reader = self.engine.model.reader
         let isCancelled = download.isCancelled
         let time = self.configuration.timing.readTransaction
         return self.exports.runIfActive(eventLoop: eventLoop) {
@@ -91,7 +92,7 @@ extension ServerContext {
     func uploadStage(for request: SubtreeImport, rowsMax: Int) -> UploadStage {
         UploadStage(
             request,
-            directory: self.reader.spoolDirectory,
+            directory: self.engine.model.reader.spoolDirectory,
             reservation: SpoolReservation(self.spool),
             rowsMax: rowsMax
         )

@@ -38,6 +38,7 @@ struct Migration {
                 try self.keepNumbers()
             }
             if !self.plan.report.losses.isEmpty { try Store.setHistoryID(self.connection, self.newHistoryID) }
+            try Store.forgetReplacedModels(self.connection)
             try Store.writeModel(self.connection, self.plan.new.model)
             Failpoint.migrationWritten.pass()
             try self.connection.execute("COMMIT")

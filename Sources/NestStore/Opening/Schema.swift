@@ -149,29 +149,39 @@ enum Schema {
     /// Returns the `CREATE TABLE` statement of a layout. `name`: the layout's own name, or a temporary one while the
     /// table is rebuilt.
     static func table(_ layout: EntityLayout, _ model: ModelLayout, name: String) -> String {
-        let sql = EntitySQL(layout)
         var columns = ["id INTEGER PRIMARY KEY", "nest_revision INTEGER NOT NULL"]
         if layout.hasKinds { columns.append("nest_entity INTEGER NOT NULL REFERENCES nest_entity (number)") }
         var places: [String] = []
-        for (slot, description) in layout.slots.enumerated() {
-            switch description {
-            case .attribute(let attribute):
-                // No NOT NULL: the object graph checks required values, so that it can report all faults of a request
-                // together.
-                columns.append("\(sql.columns[slot]) \(Self.type(attribute.type))")
-            case .toOne(let relationship, let place):
-                // The destination exists: `Store.init` refuses an invalid model.
-                let table = EntitySQL.quoted(model[relationship.destination]!.name)
-                columns.append("\(sql.columns[slot]) INTEGER REFERENCES \(table) (id) DEFERRABLE INITIALLY DEFERRED")
-                if let place { places += ["\(sql.position(place)) INTEGER", "\(sql.placed(place)) INTEGER"] }
-            }
+        for slot in layout.slots.indices {
+            let (column, ofPlace) = self.columns(slot, layout, model)
+            columns.append(column)
+            places += ofPlace
         }
         let list = (columns + places).joined(separator: ",\n    ")
         return "CREATE TABLE \(EntitySQL.quoted(name)) (\n    \(list)\n) STRICT"
     }
 
+    /// Returns the definitions of a slot's column, and of those of its place if it has one.
+    static func columns(_ slot: Int, _ layout: EntityLayout, _ model: ModelLayout) -> (own: String, place: [String]) {
+        let sql = EntitySQL(layout)
+        switch layout.slots[slot] {
+        case .attribute(let attribute):
+            // No NOT NULL: the object graph checks required values, so that it can report all faults of a request
+            // together.
+            return ("\(sql.columns[slot]) \(Self.type(attribute.type))", [])
+        case .toOne(let relationship, let place):
+            // The destination exists: `Store.init` refuses an invalid model.
+            let table = EntitySQL.quoted(model[relationship.destination]!.name)
+            let own = "\(sql.columns[slot]) INTEGER REFERENCES \(table) (id) DEFERRABLE INITIALLY DEFERRED"
+            return (own, place.map { ["\(sql.position($0)) INTEGER", "\(sql.placed($0)) INTEGER"] } ?? [])
+        }
+    }
+
     /// Returns the `CREATE INDEX` statements for relationships, uniqueness constraints and the model's own indexes.
-    static func indexes(_ layout: EntityLayout) -> [String] {
+    static func indexes(_ layout: EntityLayout) -> [String] { self.namedIndexes(layout).map(\.sql) }
+
+    /// Returns the same statements, each with the quoted name of its index.
+    static func namedIndexes(_ layout: EntityLayout) -> [(name: String, sql: String)] {
         let sql = EntitySQL(layout)
         var indexes: [[String]] = []
         for (slot, description) in layout.slots.enumerated() {
@@ -189,7 +199,7 @@ enum Schema {
         return needed.map { _, columns in
             let names = columns.map { String($0.dropFirst().dropLast()) }.joined(separator: ",")
             let name = EntitySQL.quoted("nest_\(layout.name)(\(names))")
-            return "CREATE INDEX \(name) ON \(sql.table) (\(columns.joined(separator: ", ")))"
+            return (name, "CREATE INDEX \(name) ON \(sql.table) (\(columns.joined(separator: ", ")))")
         }
     }
 

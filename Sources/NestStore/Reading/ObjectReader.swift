@@ -5,11 +5,17 @@ import NestSchema
 /// revision of its read transaction. Not Sendable: used on the thread of its connection.
 package final class ObjectReader {
     let connection: Connection
-    package let layout: ModelLayout
-    let tables: [EntityTable]
+    package private(set) var layout: ModelLayout
+    private(set) var tables: [EntityTable]
 
     init(_ connection: Connection, _ layout: ModelLayout, _ tables: [EntityTable]) {
         self.connection = connection
+        self.layout = layout
+        self.tables = tables
+    }
+
+    /// Reads with a layout that has all of the old one. What holds the reader has the new layout too.
+    func adopt(_ layout: ModelLayout, _ tables: [EntityTable]) {
         self.layout = layout
         self.tables = tables
     }

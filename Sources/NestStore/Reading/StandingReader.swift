@@ -10,6 +10,8 @@ package final class StandingReader {
     /// Clients choose the SQL of their fetches: with more cached statements the connection should be replaced.
     private static let statementsMax = 256
 
+    /// The reader that it was made from.
+    package let source: StoreReader
     private let connection: Connection
     private let journal: Journal
     private let objects: ObjectReader
@@ -19,6 +21,7 @@ package final class StandingReader {
 
     package init(_ reader: StoreReader) throws(StoreError) {
         let connection = try Connection(path: reader.path, role: .reader)
+        self.source = reader
         self.connection = connection
         self.journal = Journal(connection: connection, layout: reader.layout)
         self.objects = ObjectReader(

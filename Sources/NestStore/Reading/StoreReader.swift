@@ -6,6 +6,8 @@ import NestSchema
 package struct StoreReader: Sendable {
     let path: String
     let layout: ModelLayout
+    /// The hash of the model that it reads with.
+    package var modelHash: UInt64 { self.layout.modelHash }
     /// The directory of spool files: the store's.
     package let spoolDirectory: String
 

@@ -34,6 +34,9 @@ package enum Failpoint: String, CaseIterable, Sendable {
     case migrationCopied = "migration.copied"
     case migrationWritten = "migration.written"
     case migrationDurable = "migration.durable"
+    /// A running server has written another model, but not yet committed it; then the model is durable.
+    case modelWritten = "model.written"
+    case modelDurable = "model.durable"
     /// A store of Core Data is copied into a new one, but not yet committed.
     case adoptionWritten = "adoption.written"
     /// The backup file is complete in the store's directory.

@@ -76,6 +76,7 @@ extension ProcessTests {
             "cluster drain": (["a"], "", .refuses("NOT_PERMITTED")),
             "ping": ([], "", .contains("pong")),
             "model show": ([], "", .contains("Item")),
+            "model apply": (["-"], #"{"entities": [{"name": "Item"}]}"#, .refuses("NOT_PERMITTED")),
             "token create": (["x"], "", .refuses("NOT_PERMITTED")),
             "token list": ([], "", .refuses("NOT_PERMITTED")),
             "token revoke": (["1"], "", .refuses("NOT_PERMITTED")),

@@ -50,7 +50,7 @@ extension ProcessTests {
             "cluster move-leader": Case("a", isSilent: true, status: 1),
             "cluster drain": Case("a", isSilent: true, status: 1),
             "model show": Case(""), "model convert": Case("DIR/model.json"), "model check": Case("DIR/model.json"),
-            "model generate": Case("swift DIR/model.json"),
+            "model generate": Case("swift DIR/model.json"), "model apply": Case("DIR/list.json"),
             "completion": Case("bash"), "exit-codes": Case(""),
             "token create": Case("me --role admin --user Ann --expires 30d -o DIR/token"),
             "token list": Case("--token-file DIR/token"), "token revoke": Case("2 --token-file DIR/token"),
@@ -69,6 +69,8 @@ extension ProcessTests {
             let model =
                 #"{"format":"nest-model","entities":[{"name":"A","attributes":[{"name":"n","type":"string"}]}]}"#
             try Data(model.utf8).write(to: URL(filePath: "\(directory)/model.json"))
+            let list = try await self.user.output("model", "show", "--json")
+            try Data(list.utf8).write(to: URL(filePath: "\(directory)/list.json"))
             #expect(try await Set(CommandTree.leaves(self.user)) == Set(Self.successes.map(\.key)))
 
             for (name, test) in Self.successes {

@@ -57,6 +57,34 @@ extension ProcessTests {
                 """
         }
 
+        /// A server that is killed while it gets another model has the old one or the new one.
+        @Test(
+            .enabled(if: hasFailpoints, "failpoints are in builds for debugging only"),
+            arguments: [("model.written", false), ("model.durable", true)]
+        )
+        func aKilledChangeOfTheModelIsCompleteOrAbsent(failpoint: String, isComplete: Bool) async throws {
+            let server = try await ServerProcess.started(model: Self.model("name"))
+            let user = await CommandLineUser(server)
+            for number in 0..<3 { try await user.output("insert", "User", "name=user \(number)") }
+            try await server.killNow()
+            try await server.start(environment: ["NEST_FAILPOINTS": "\(failpoint)=1"], mayDie: true)
+            let file = "\(server.directory.path)/new.json"
+            try Self.model("name", "mail").write(toFile: file, atomically: true, encoding: .utf8)
+            let applied = try await user.run("model", "apply", file, "--timeout", "5")
+            #expect(applied.status != 0, "\(applied.report)")
+            #expect(try await server.process?.waitForEnd() == .signal(SIGKILL))
+
+            // The older file does not undo the change.
+            try await server.start()
+            let model = try await user.output("model", "show")
+            #expect(model.contains("mail") == isComplete, "\(failpoint): \(model)")
+            let rows = try await user.output("fetch", "--entity", "User", "--properties", "name", "--json")
+            #expect(rows.components(separatedBy: "user ").count == 4, "\(failpoint)")
+            try await user.output("check", "--quiet")
+            let again = try await user.output("model", "apply", file)
+            #expect(again.contains("already") == isComplete, "\(failpoint): \(again)")
+        }
+
         @Test(
             .enabled(if: hasFailpoints, "failpoints are in builds for debugging only"),
             arguments: ["migration.copied", "migration.written", "migration.durable", "checkpoint.begun"]

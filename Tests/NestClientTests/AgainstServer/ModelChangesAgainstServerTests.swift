@@ -96,6 +96,55 @@ extension SocketTests {
             return nil
         }
 
+        /// Without an entity below an old one, which a running server does not add.
+        private static let grown: ModelDraft = {
+            var draft = Self.extended
+            draft.entities.removeLast()
+            return draft
+        }()
+
+        /// The lists of a client go on, on the same connection, and new requests name what is new.
+        @Test func aRunningServerGetsAModelThatExtendsItsOwn() async throws {
+            try await self.withServer(Self.first, port: 0) { port in
+                try await Self.add("Task", port, ["title": "one"])
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    let all = ObjectFetchRequest(entity: try await client.entity("Task").number)
+                    let list = try await client.entity("Task").request(sort: "title")
+                    try await client.withFetchedResults(list) { results in
+                        var follower = Follower(rows: results.makeAsyncIterator())
+                        #expect(try await follower.titles(1).titles == ["one"])
+                        try await client.withFetchedResults(all) { whole in
+                            var elements = whole.makeAsyncIterator()
+                            _ = try await elements.next()
+                            #expect(whole.state.projection.count == 2)
+                            let applied = try await client.apply(try Self.grown.compile())
+                            #expect(applied.outcome == .applied && applied.changes.count == 2)
+                            #expect(try await client.model().hash == applied.modelHash)
+                            try await Self.add("Task", port, ["title": "two", "due": AttributeValue.date(5)])
+                            let seen = try await follower.titles(2)
+                            #expect(seen.titles == ["one", "two"] && seen.replacements == 0)
+                            // The list of all properties keeps those that it had.
+                            while whole.state.total < 2 {
+                                let change = try await elements.next()
+                                if case .disconnected? = change { Issue.record("the connection was lost") }
+                                try #require(change != nil)
+                            }
+                            #expect(whole.state.projection.count == 2)
+                        }
+                        let due = try await client.entity("Task").request(sort: "title", properties: ["title", "due"])
+                        #expect(try await client.fetch(due).map { $0["due"] != .null } == [false, true])
+                        try await client.withFetchedResults(due) { new in
+                            var follower = Follower(rows: new.makeAsyncIterator())
+                            let titles = try await follower.titles(2).titles
+                            #expect(titles == ["one", "two"])
+                        }
+                        try await Self.add("Person", port, ["name": "Ann"])
+                        #expect(try await client.fetch(try await client.entity("Person").request()).count == 1)
+                    }
+                }
+            }
+        }
+
         @Test func subscriptionsLiveThroughAnExtension() async throws {
             let (starts, start) = AsyncStream.makeStream(of: Int.self)
             let (asked, ask) = AsyncStream.makeStream(of: ModelDraft?.self)
@@ -106,10 +155,15 @@ extension SocketTests {
                     defer { start.finish() }
                     var draft: ModelDraft? = Self.first
                     while let model = draft {
-                        try await self.withServer(model, port: port) { listening in
-                            port = listening
-                            start.yield(listening)
-                            draft = await Self.first(asked) ?? nil
+                        do {
+                            try await self.withServer(model, port: port) { listening in
+                                port = listening
+                                start.yield(listening)
+                                draft = await Self.first(asked) ?? nil
+                            }
+                        } catch {
+                            Issue.record("the server on port \(port): \(error)")
+                            throw error
                         }
                     }
                 }

@@ -178,6 +178,36 @@ extension SocketTests {
             return machine
         }
 
+        /// The model changes on a connection, also while the client compares the server's with the one that it knows.
+        @Test(arguments: [false, true])
+        func aChangeOnAConnectionIsFollowed(whileComparing: Bool) throws {
+            var machine = try Self.machineWithWork()
+            let sent = Self.sent(Self.connect(&machine, modelHash: whileComparing ? 2 : 1))
+            let changed = Self.frame(ModelChanged(Self.extendedModel, hash: 3), id: 0)
+            var actions: [ClientAction] = []
+            if whileComparing {
+                #expect(machine.received(changed, now: Self.now).isEmpty)
+                actions = machine.received(Self.frame(ModelMessage(Self.extendedModel), id: 1), now: Self.now)
+            } else {
+                // The subscription is live again.
+                let all = try #require(ManagedObjectModel.nestedList.entity(EntityNumber(1))).storedProperties
+                let current = Fixtures.subscribed(Self.view, .current(Revision(3)), projection: all)
+                let index = try #require(sent.firstIndex(of: .subscribe))
+                _ = machine.received(Self.frame(current, id: UInt32(index + 1)), now: Self.now)
+                actions = machine.received(changed, now: Self.now)
+                // The same again changes nothing.
+                #expect(machine.received(changed, now: Self.now).isEmpty)
+            }
+            #expect(machine.currentModel == KnownModel(model: Self.extendedModel, hash: 3))
+            let requests = actions.compactMap { action -> ObjectFetchRequest? in
+                if case .deliver(.request(let request), _, _) = action { request } else { nil }
+            }
+            let all = try #require(ManagedObjectModel.nestedList.entity(EntityNumber(1))).storedProperties
+            #expect(requests.map(\.projection) == [all], "the list keeps the properties that it has")
+            let read = Self.request(9, .read, Fetch(ObjectFetchRequest(entity: EntityNumber(1))))
+            #expect(Self.failures(machine.submit(read)).isEmpty)
+        }
+
         @Test func anExtensionEndsNothing() throws {
             var machine = try Self.machineWithWork()
             let greeted = Self.connect(&machine, modelHash: 2)

@@ -4,7 +4,7 @@ import NestTestSupport
 /// The material for random requests and writes: a model, the objects of the store, and a few values of each type, so
 /// that equal values are frequent.
 struct Scene {
-    let model: ManagedObjectModel
+    var model: ManagedObjectModel
     var naive: NaiveResults
     /// Whether predicates may have SUBQUERYs.
     var hasSubqueries = false

@@ -1,6 +1,8 @@
+import NestDocuments
 import NestEngine
 import NestModel
 import NestProtocol
+import NestSchema
 import NestStore
 import NestTestSupport
 import Testing
@@ -18,6 +20,12 @@ import Testing
     func outlinesThatLagCatchUp(seed: UInt64) throws {
         let world = try OutlineWorld(backgroundReadRowsMin: 12, windowWorkMax: 6)
         try OutlineHistory(seed: seed, world: world).run(Seeds.steps(120))
+    }
+
+    /// The model grows between the steps.
+    @Test(arguments: Seeds.range(61..<69))
+    func outlinesGoOnWhileTheModelGrows(seed: UInt64) throws {
+        try OutlineHistory(seed: seed, world: try OutlineWorld()).run(Seeds.steps(80), growing: true)
     }
 
     /// Commits, undos and redos come while rows are read in the background.
@@ -40,17 +48,28 @@ private final class OutlineHistory {
         self.random = SeededRandom(seed: seed)
     }
 
-    func run(_ steps: Int, holdingReads: Bool = false) throws {
+    func run(_ steps: Int, holdingReads: Bool = false, growing: Bool = false) throws {
         for step in 0..<20 {
             try self.write(only: 0)
             if step == 10 { try self.subscribe() }
         }
+        var growth = SeededRandom(seed: ~self.seed)
         for step in 0..<steps {
+            if growing, growth.oneIn(4) { try self.grow(&growth, step) }
             let what = try holdingReads && self.random.below(2) == 0 ? self.heldStep() : self.step()
             try self.world.check("seed \(self.seed) step \(step) \(what)")
         }
         if self.world.client.isBlocked { try self.world.perform([self.world.client.drain()]) }
         try self.world.check("seed \(self.seed) at the end")
+    }
+
+    private func grow(_ random: inout SeededRandom, _ step: Int) throws {
+        let fixture = self.world.fixture
+        var draft = ModelDraft(fixture.store.layout.model)
+        random.grow(&draft, step)
+        guard let model = try? draft.compile() else { return }
+        try self.world.perform([self.world.writer.request(.query(ApplyModel(model, isDryRun: false))).input])
+        try self.world.check("seed \(self.seed) step \(step): a new model")
     }
 
     private func step() throws -> String {

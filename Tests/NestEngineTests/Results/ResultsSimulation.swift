@@ -1,9 +1,11 @@
+import NestDocuments
 import NestEngine
 import NestModel
 import NestStore
 import NestTestSupport
 import Testing
 import NestProtocol
+import NestSchema
 
 /// A random history by seed with results of every kind, on models with inheritance and relationships of every kind.
 /// Several clients write, subscribe, lag, disconnect and reconnect. After every batch each client, and a fresh fetch,
@@ -26,7 +28,9 @@ final class ResultsSimulation {
     /// Background reads that have not run, and outcomes that have not arrived.
     var reads: [BackgroundRead] = []
     var outcomes: [(id: UInt64, outcome: Result<BackgroundRead.Rows, NestError>)] = []
-    let model: ManagedObjectModel
+    private(set) var model: ManagedObjectModel
+    /// Decides when and how the model grows; `nil`: it does not.
+    private var growth: SeededRandom?
     var engine: Engine
     var store: Store
     var scene: Scene
@@ -53,8 +57,10 @@ final class ResultsSimulation {
     var moves: Int { self.clients.reduce(0) { $0 + $1.moves } }
     var sectionChanges: Int { self.clients.reduce(0) { $0 + $1.sectionChanges } }
 
-    init(seed: UInt64) throws {
+    /// `grows`: whether the model changes while the clients are connected.
+    init(seed: UInt64, grows: Bool = false) throws {
         self.seed = seed
+        self.growth = grows ? SeededRandom(seed: seed ^ 0x960e3) : nil
         self.random = SeededRandom(seed: seed)
         self.model =
             switch seed % 4 {
@@ -67,6 +73,8 @@ final class ResultsSimulation {
             location: .file(self.directory.path + "/nest.sqlite"),
             model: self.model
         )
+        // A restart names the first model, which is older than the store's when that has grown.
+        self.configuration.keepsAppliedModel = grows
         if isSmall {
             self.configuration.streamedFrom = self.random.below(5)
             self.configuration.bulkObjectsInMemoryMax = self.configuration.streamedFrom
@@ -180,6 +188,7 @@ final class ResultsSimulation {
         for _ in 0..<steps {
             self.step += 1
             self.check = DiffCheck(before: self.scene.naive)
+            if self.growth?.oneIn(5) == true { try self.grow() }
             switch self.random.below(26) {
             case 0..<13: try self.writeBatch()
             case 13..<17: try self.subscribeSomewhere()
@@ -203,7 +212,58 @@ final class ResultsSimulation {
         try self.runBacklog()
         try self.compare()
         #expect(self.followers.areAllUpToDate, "\(self.what)")
+        if self.growth != nil { try self.reopen() }
         try self.engine.close()
+    }
+
+    // MARK: A model that grows
+
+    /// A client gives the server a model that has more, between the batches of the others.
+    private func grow() throws {
+        guard var random = self.growth else { return }
+        var draft = ModelDraft(self.model)
+        random.grow(&draft, self.step)
+        let isDryRun = random.oneIn(6)
+        self.growth = random
+        // What is too much for a model stays out.
+        guard let wanted = try? draft.compile() else { return }
+        let client = self.clients[self.step % self.clients.count]
+        let apply = ApplyModel(wanted, isDryRun: isDryRun)
+        let (id, input) = client.request(.query(apply))
+        try self.perform([input])
+        let hash = self.store.layout.modelHash
+        if hash == self.model.hash {
+            let error = client.replies[id]?.error
+            if let error { #expect(error.code == .busy, "\(self.what): \(error)") }
+            self.counts[isDryRun ? "tried" : "not grown", default: 0] += 1
+            return
+        }
+        #expect(!isDryRun, "\(self.what): a dry run changed the model")
+        #expect(self.store.layout.model.extends(self.model), "\(self.what)")
+        for client in self.clients where !client.isBlocked {
+            #expect(client.modelHash == hash, "\(self.what): a client does not know the model")
+        }
+        self.counts["grown", default: 0] += 1
+        // What had all properties keeps those that it had, also when it scrolls.
+        for (request, asked) in self.asked { self.asked[request] = asked.spelledOut(in: self.model) }
+        self.model = self.store.layout.model
+        self.scene.model = self.model
+        self.scene.naive = try NaiveResults(self.store)
+        self.past[self.store.head] = self.scene.naive
+        self.check = DiffCheck(before: self.scene.naive)
+        try self.compare()
+    }
+
+    /// The file has what the engine served, and passes the check of a store.
+    private func reopen() throws {
+        try self.engine.close()
+        self.store = try Store(self.configuration, newHistoryID: Identifier128(high: 0, low: 0))
+        self.engine = try Engine(store: self.store)
+        #expect(self.store.layout.modelHash == self.model.hash, "\(self.what): another model after the end")
+        #expect(self.store.hasKeptModel == (self.counts["grown", default: 0] > 0), "\(self.what)")
+        #expect(try NaiveResults(self.store).rows == self.scene.naive.rows, "\(self.what): other rows after the end")
+        let report = try self.store.reader.check(deadline: .none) { _ in }
+        #expect(report.problems.isEmpty, "\(self.what): \(report.problems)")
     }
 
     func anyClient() -> SimulatedClient { self.clients[self.random.below(self.clients.count)] }

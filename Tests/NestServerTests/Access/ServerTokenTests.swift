@@ -102,7 +102,7 @@ extension SocketTests {
             ]
             let administering: Set<MessageType> = [
                 .createToken, .listTokens, .revokeToken, .backup, .check, .getClients, .kick, .verifyCluster,
-                .moveLeader, .drainNode,
+                .moveLeader, .drainNode, .applyModel,
             ]
             try await withTokens { port, client, _ in
                 let token = try await client.createToken(TokenGrant(name: "t", role: role))

@@ -30,6 +30,7 @@ struct ServerDeliveryTests {
             switch item.content {
             case .frames(let buffer, _): bytes = buffer
             case .compressible(let frame, _): bytes = frame.buffer(compressor)
+            case .model(_, let frame): bytes = frame.buffer(compressor)
             case .welcome, .end, .whenDrained: continue
             }
             for recipient in item.recipients { result[recipient, default: []] += try Self.frames(bytes) }
@@ -76,7 +77,7 @@ struct ServerDeliveryTests {
             switch item.content {
             case .frames(_, let answered): answered
             case .compressible(_, let answered): answered.map { [$0] } ?? []
-            case .welcome, .end, .whenDrained: []
+            case .welcome, .model, .end, .whenDrained: []
             }
         }
         #expect(answered == [4])

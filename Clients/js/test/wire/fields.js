@@ -73,6 +73,15 @@ const rename = (fields, from, to) => {
 };
 const keyed = (sections) => sections.map((section) => ({ ...section, key: rowValue(section.key) }));
 
+const modelOf = (f) => ({
+  ...f, entities: f.entities.map((entity) => ({
+    ...entity,
+    attributes: entity.attributes.map((a) => ({
+      ...a, default: rowValue(a.default), minimum: rowValue(a.minimum), maximum: rowValue(a.maximum),
+    })),
+  })),
+});
+
 const forms = {
   hello: (f) => ({ ...f, features: parseInt(f.features, 16) }),
   welcome: ({ replica, ...f }) => ({
@@ -105,14 +114,9 @@ const forms = {
       values: change.values.map((v) => ({ ...v, before: rowValue(v.before), after: rowValue(v.after) })),
     })),
   }),
-  model: (f) => ({
-    entities: f.entities.map((entity) => ({
-      ...entity,
-      attributes: entity.attributes.map((a) => ({
-        ...a, default: rowValue(a.default), minimum: rowValue(a.minimum), maximum: rowValue(a.maximum),
-      })),
-    })),
-  }),
+  model: modelOf,
+  applyModel: modelOf,
+  modelChanged: modelOf,
   cluster: (f) => ({ ...f, nodes: f.nodes?.map((node) => ({ ...node, role: node.role ?? 'stopped' })) ?? [] }),
   setPresence: (f) => ({ ...f, bytes: f.bytes === null ? null : exactValue({ data: f.bytes }) }),
   presence: (f) => ({ ...f, changes: f.changes.map((one) => ({ ...one, bytes: exactValue({ data: one.bytes }) })) }),

@@ -273,14 +273,17 @@ MESSAGES: dict[str, tuple[int, Codec]] = {
     "getClients": (0x78, struct(after=varint, limit=varint)),
     "clients": (0x79, rare.clients),
     "kick": (0x7A, struct(number=varint)),
+    "applyModel": (0x7B, rare.apply_model),
+    "modelApplied": (0x7C, rare.model_applied),
     "own": (0xB0, _own),
     "presence": (0xB1, rare.presence),
     "authors": (0xB2, Codec(_read_authors, _write_authors)),
     "resultTotals": (0xB4, rare.result_totals),
+    "modelChanged": (0xB5, struct(model_hash=u64, _model=model)),
 }
 NAMES = {type: name for name, (type, _) in MESSAGES.items()}
 #: The types of frames that a server may compress.
-COMPRESSIBLE = frozenset({0x33, 0x3A, 0x34, 0x15, 0x1B, 0x41, 0x43, 0x45, 0x55, 0x39})
+COMPRESSIBLE = frozenset({0x33, 0x3A, 0x34, 0x15, 0x1B, 0x41, 0x43, 0x45, 0x55, 0x39, 0xB5})
 #: `at least` of the newest state.
 NEWEST = limits.VARINT_MAX
 

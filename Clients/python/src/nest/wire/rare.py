@@ -36,6 +36,7 @@ from .codec import (
     varint,
     varint_any,
 )
+from .model import model
 from .requests import properties
 from .writes import key, name, placement, read_each, user, with_users
 
@@ -74,6 +75,17 @@ explanation = struct(
             changes=varint,
         )
     ),
+)
+
+# Changes of the model
+
+apply_model = struct(is_dry_run=choice(False, True), _model=model)
+_change = text(limits.MODEL_CHANGE_BYTES_MAX)
+model_applied = struct(
+    outcome=choice("unchanged", "applied", "possible", "refused"),
+    model_hash=u64,
+    rows=varint,
+    changes=list_of(struct(text=_change, obstacle=_change), 2, limits.MODEL_CHANGES_MAX),
 )
 
 # Tokens and connections
