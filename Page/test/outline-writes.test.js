@@ -66,10 +66,10 @@ scripted('a write that is refused after somebody has undone it is not made anew'
   const { id } = await page.next('transaction');
   const taken = writes.takeBack('undo');
   page.reply('error', refusal, id);
-  assert.equal(await end, null);
-  assert.equal((await taken).name, 'delete');
   await turn();
   assert.deepEqual(said, ['undone']);
+  assert.equal(await end, null);
+  assert.equal((await taken).name, 'delete');
   assert.equal(writes.pending.length, 0);
   assert.ok(!page.sent.some(({ name }) => name === 'transaction' || name === 'undo'));
 });
