@@ -415,6 +415,7 @@ test('outline', { skip }, async (context) => {
         document.activeElement.dispatchEvent(new Event('input'));
       });
       await sees(page, 'Not saved:', '#rows');
+      await sees(page, '1 change is not saved', '.status');
       assert.equal(await page.evaluate(() => document.activeElement.value.length), 40_000);
       assert.ok((await waitingIn(page)) > 0);
       await page.evaluate(() => {
