@@ -73,7 +73,8 @@ export class Editor {
   }
 
   /**
-   * Edits a row; `row`: what is known of one that is not here yet. `caret`: a place, a pair of places, 'end', or `{ column, line: 'first' | 'last' }`.
+   * Edits a row; `row`: what is known of one that is not here yet. `caret`: a place, a pair of places, 'end', or
+   * `{ column, line: 'first' | 'last' }`.
    */
   open(key, { field = 'title', caret = 'end', row = this.#tree.row(key) } = {}) {
     if (!row) return;

@@ -208,10 +208,11 @@ export class Outline {
     const { editor, tree, rows, selection } = this;
     const hadFocus = document.activeElement === editor.element;
     editor.close();
-    if (!hadFocus) return;
+    // Kept only for the keyboard, it would stay in the page.
+    if (!hadFocus) return rows.draw();
     rows.list.focus({ preventScroll: true });
     const row = tree.at(Math.min(editor.lastPlace ?? rows.view.first, tree.total - 1)) ?? tree.at(rows.view.first);
-    if (row) selection.select(row.key, { reveal: false });
+    return row ? selection.select(row.key, { reveal: false }) : rows.draw();
   }
 
   /** What was typed into a row that is deleted. */

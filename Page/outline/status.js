@@ -21,11 +21,16 @@ export class Status {
     const { revision } = tree;
     const words = `${counted(tree.total, 'row', 'rows')} · revision ${revision}`;
     this.count.textContent = tree.isLoaded ? words : 'Loading…';
-    const waiting = writes.pending.length + texts.dirty.filter(({ sent }) => sent === null).length;
+    const unsent = texts.dirty.filter(({ sent }) => sent === null);
+    const refused = unsent.filter(({ fault }) => fault).length;
+    const waiting = writes.pending.length + unsent.length;
+    const coming = waiting - refused;
     const isOffline = nest.state.phase !== 'ready';
-    this.waiting.textContent = waiting === 0 ? ''
-      : isOffline ? `${counted(waiting, 'change waits', 'changes wait')} for the connection`
-        : `saving ${counted(waiting, 'change', 'changes')}…`;
+    this.waiting.textContent = [
+      coming > 0 && (isOffline ? `${counted(coming, 'change waits', 'changes wait')} for the connection`
+        : `saving ${counted(coming, 'change', 'changes')}…`),
+      refused > 0 && `${counted(refused, 'change is', 'changes are')} not saved`,
+    ].filter(Boolean).join(' · ');
     document.body.dataset.revision = revision;
     document.body.dataset.waiting = waiting;
     rows.list.dataset.waiting = waiting;

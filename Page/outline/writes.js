@@ -64,8 +64,7 @@ export class Writes {
 
   /** Resolves when the rows have all writes that change an object beside its text; null: they have them. */
   settled(id) {
-    const { pending } = this;
-    for (const write of this.#touched.keys()) if (!pending.includes(write)) this.#touched.delete(write);
+    this.#dropSettled();
     const found = [...this.#touched].filter(([, objects]) => objects.includes(id)).map(([write]) => write);
     if (found.length === 0) return null;
     return new Promise((resolve) => {
@@ -97,7 +96,8 @@ export class Writes {
    * - `touched`: the objects that it changes, without those whose text it writes.
    * - `coalescing`: as of the library.
    * - `mend(error)`: called when it is refused; true: its steps are made anew, with the same ids.
-   * - `done(receipt)`; `refused(error)`: it was, or it is not known whether it was made; `undone()`: before it was sent.
+   * - `done(receipt)`; `refused(error)`: it was, or it is not known whether it was made; `undone()`: it was undone before it
+   *   was made.
    *
    * `write.end` resolves with the receipt; null: there is none.
    */
@@ -107,9 +107,19 @@ export class Writes {
   }
 
   #follow(write, given) {
-    if (given.touched.length > 0) this.#touched.set(write, given.touched);
+    this.#touches(write, given.touched);
     write.end = this.#ended(write, given);
     return write;
+  }
+
+  #touches(write, objects) {
+    this.#dropSettled();
+    if (objects.length > 0) this.#touched.set(write, objects);
+  }
+
+  #dropSettled() {
+    const { pending } = this;
+    for (const write of this.#touched.keys()) if (!pending.includes(write)) this.#touched.delete(write);
   }
 
   async #ended(write, given) {
@@ -124,7 +134,8 @@ export class Writes {
   }
 
   async #failed(write, given, error) {
-    if (error.code === UNDONE) {
+    // Refused after somebody has undone it, it is not made anew.
+    if (error.code === UNDONE || (write.isUndone && write.state === 'refused')) {
       given.undone?.();
       return null;
     }
@@ -153,7 +164,7 @@ export class Writes {
     const others = new Set(this.pending);
     const made = this.#local.group(name, body, { instead });
     const write = this.pending.find((one) => !others.has(one));
-    if (write && touched.length > 0) this.#touched.set(write, touched);
+    if (write) this.#touches(write, touched);
     made.catch(() => {});
     // A client that is closed takes none.
     return write ?? { done: made };

@@ -415,6 +415,7 @@ test('outline', { skip }, async (context) => {
         document.activeElement.dispatchEvent(new Event('input'));
       });
       await sees(page, 'Not saved:', '#rows');
+      await sees(page, '1 change is not saved', '.status');
       assert.equal(await page.evaluate(() => document.activeElement.value.length), 40_000);
       assert.ok((await waitingIn(page)) > 0);
       await page.evaluate(() => {
@@ -434,6 +435,15 @@ test('outline', { skip }, async (context) => {
       await click(page, 'Add it as a new row', '#notices');
       await shows(page, ...START.slice(0, 4), ...START.slice(5), '  Bread rolls');
       await stored(page, server);
+    });
+
+    await outlined('a row that others delete is out of the page, also when the keyboard is elsewhere', async (page) => {
+      const bread = await idOf('Bread');
+      await edit(page, 'Bread');
+      await page.evaluate(() => document.activeElement.blur());
+      await client.transaction('delete', (tx) => tx.delete(bread));
+      await shows(page, ...START.slice(0, 4), ...START.slice(5));
+      assert.equal(await page.evaluate((id) => document.querySelectorAll(`[data-id="${id}"]`).length, bread), 0);
     });
 
     await outlined('what is typed without a connection is kept, sent, and survives a reload', async (page, server) => {
