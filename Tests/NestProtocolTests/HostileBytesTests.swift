@@ -102,7 +102,7 @@ import NestFraming
 
     private static let withOptionalEnd: Set<MessageType> = [
         .transaction, .undo, .redo, .receipt, .history, .undoPreview, .changeSet, .clients, .createToken, .tokenList,
-        .authors, .peerOpen, .getHistory, .own, .model,
+        .authors, .peerOpen, .getHistory, .own, .model, .applyModel, .modelChanged,
     ]
 
     /// Whether a vector has every optional part of its message. The users of a receipt follow its conflicts.

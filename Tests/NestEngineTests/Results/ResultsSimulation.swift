@@ -331,7 +331,14 @@ final class ResultsSimulation {
         }
     }
 
+    /// A client of a server whose model grows names the properties that it wants. An empty list would mean more of them
+    /// when it resumes.
+    func spelledOut(_ asked: ObjectFetchRequest) -> ObjectFetchRequest {
+        self.growth == nil ? asked : asked.spelledOut(in: self.model)
+    }
+
     private func subscribe(_ client: SimulatedClient, _ asked: ObjectFetchRequest) throws {
+        let asked = self.spelledOut(asked)
         let request = asked.canonical(in: self.model)
         guard client.subscriptions[request] == nil, !client.pendingChanges.values.contains(where: { $0.new == request })
         else { return }
