@@ -79,7 +79,7 @@ import NestFraming
         #expect(Frame(type: 0x80, id: 1).isIgnorable)
         #expect(
             MessageType.allCases.filter { $0.rawValue >= 0x80 } == [
-                .own, .presence, .authors, .peerPresence, .resultTotals,
+                .own, .presence, .authors, .peerPresence, .resultTotals, .modelChanged,
             ]
         )
     }

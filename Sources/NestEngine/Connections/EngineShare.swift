@@ -95,9 +95,14 @@ package final class EngineShare: Sendable {
         self.state.withLockedValue { $0.clients[id]?.welcomedModel }
     }
 
-    /// Returns the client of a connection; `nil` if the standby must not answer it.
+    /// Returns the client of a connection; `nil` if the standby must not answer it. One that was welcomed with the
+    /// model before must first be sent the new one, which the engine does.
     package func client(_ id: ConnectionID) -> Client? {
-        self.state.withLockedValue { state in state.clients[id].flatMap { $0.isWaiting ? nil : $0 } }
+        self.state.withLockedValue { state in
+            guard let client = state.clients[id], !client.isWaiting else { return nil }
+            if let welcomed = client.welcomedModel, welcomed !== state.model { return nil }
+            return client
+        }
     }
 
     package func isGood(token: UInt64?) -> Bool {

@@ -35,12 +35,15 @@ extension ApplyModel: EngineQuery {
     }
 
     private static func cut(_ change: ModelChange) -> ModelChange {
-        // Names are ASCII, and so are the texts.
-        let bytesMax = Limits.modelChangeBytesMax
-        return ModelChange(
-            text: String(change.text.prefix(bytesMax)),
-            obstacle: String(change.obstacle.prefix(bytesMax))
-        )
+        ModelChange(text: self.cut(change.text), obstacle: self.cut(change.obstacle))
+    }
+
+    /// Cuts a text after a whole character: regular expressions and names of requests may have any.
+    private static func cut(_ text: String) -> String {
+        guard text.utf8.count > Limits.modelChangeBytesMax else { return text }
+        var end = text.utf8.index(text.startIndex, offsetBy: Limits.modelChangeBytesMax)
+        while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
+        return String(text[..<end])
     }
 }
 

@@ -2,6 +2,7 @@ extension RequestDescription {
     /// Returns what is wrong with the request in a model; `nil` if clients can use it with values of the right types.
     package func fault(in model: ManagedObjectModel) -> String? {
         guard let entity = model.entity(self.entity) else { return "its entity is not in the model" }
+        if let source, model.entity(source) == nil { return "its source is not in the model" }
         do throws(PredicateSyntaxError) {
             _ = try [OrderingTerm](self.sort, of: entity, in: model)
         } catch  where !self.sort.isEmpty {

@@ -23,7 +23,7 @@ extension Store {
             )
         }
         // Nothing else about a model can be relied on while it has faults.
-        let faults = model.faults
+        let faults = model.faults + model.patternFaults
         guard faults.isEmpty else {
             throw .refused(.invalid, "the model cannot be served: " + Self.list(faults))
         }

@@ -122,6 +122,39 @@ import Testing
         ])
         let error = try #require(try fixture.ask(ann, Self.apply(model)).error)
         #expect(error.code == .invalid && error.message.hasPrefix("the model cannot be served: "), "\(error)")
+        var wrong: [ManagedObjectModel] = []
+        for (pattern, value) in [("(", AttributeValue.null), ("[a-z]+", .string("7"))] {
+            wrong.append(
+                try Self.grown { draft in
+                    var code = AttributeDraft(name: "code", type: .string)
+                    (code.isOptional, code.pattern, code.defaultValue) = (true, pattern, value)
+                    draft.entities[0].attributes.append(code)
+                }
+            )
+        }
+        let item = ManagedObjectModel.nestedList.entities[0].number
+        let request = RequestDescription(name: "r", source: EntityNumber(999), entity: item, predicate: "", sort: "")
+        wrong.append(ManagedObjectModel(entities: ManagedObjectModel.nestedList.entities, requests: [request]))
+        for model in wrong {
+            for isDryRun in [true, false] {
+                let error = try #require(try fixture.ask(ann, Self.apply(model, isDryRun: isDryRun)).error)
+                #expect(error.code == .invalid, "\(error)")
+            }
+        }
+    }
+
+    /// The texts of changes are cut by bytes, after a whole character.
+    @Test func longTextsOfChangesAreCut() throws {
+        let fixture = try EngineFixture()
+        let ann = try fixture.connect(session: 1)
+        for pattern in [String(repeating: "ж", count: 400), String(repeating: "漢", count: 300)] {
+            let model = try Self.grown { $0.entities[0].attributes[0].pattern = pattern }
+            let applied = try fixture.ask(ann, Self.apply(model, isDryRun: true)).message(ModelApplied.self)?.applied
+            let change = try #require(applied?.changes.first)
+            #expect(
+                change.text.utf8.count <= Limits.modelChangeBytesMax && change.text.hasSuffix(String(pattern.first!))
+            )
+        }
     }
 
     @Test func theSameModelChangesNothing() throws {
