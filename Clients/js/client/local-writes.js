@@ -162,8 +162,6 @@ export class Write extends PendingWrite {
     this.error = null;
     /** @type {any} */
     this.receipt = null;
-    /** For an undo: the writes of the entry that it takes back, if they were not settled. @type {Write[]} */
-    this.targets = [];
     /** Whether an undo is to take it back, and whether one has. */
     this.isUndone = false;
     this.isTaken = false;

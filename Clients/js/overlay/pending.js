@@ -33,6 +33,8 @@ export class PendingWrite {
   isNamed = false;
   /** Its place in the order of the program: one that is made anew may have that of a refused one. */
   place = 0;
+  /** For an undo: the writes of the entry that it takes back, if they were not settled. @type {any[]} */
+  targets = [];
 }
 
 const ENDED = new Set(['settled', 'refused', 'parked']);
@@ -44,11 +46,15 @@ export class Pending {
     this.writes = [];
   }
 
-  /** A write comes before those that were made after its place and are not sent. @param {W} write */
+  /**
+   * A write comes before those that were made after its place and are not sent; but not before the undo of a write that
+   * is: the server would have to undo this one first.
+   * @param {W} write
+   */
   add(write) {
     const isLater = (/** @type {W} */ { phase, place }) =>
       (phase === 'queued' || phase === 'open') && place > write.place;
-    const at = this.writes.findIndex(isLater);
+    const at = this.writes.findIndex((one) => isLater(one) && one.targets.every(isLater));
     if (at < 0) return void this.writes.push(write);
     this.writes.splice(at, 0, write);
     // These may depend on it.

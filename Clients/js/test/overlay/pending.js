@@ -45,6 +45,29 @@ export function run(_, test) {
     same(pending.writes, [b, again, c, last]);
   });
 
+  test('a write in the place of a refused one does not come between a sent write and the undo of it', () => {
+    const { pending, writes: [a, b, undo, c] } = queue(4);
+    [a, b, undo, c].forEach((write, index) => { write.place = index + 1; });
+    undo.targets = [b];
+    pending.sent(a);
+    pending.sent(b);
+    pending.end(a, 'refused');
+    const again = Object.assign(new PendingWrite(), { place: a.place });
+    pending.add(again);
+    same(pending.writes, [b, undo, again, c]);
+  });
+
+  test('it comes before a write that is not sent, and the undo of that one', () => {
+    const { pending, writes: [a, b, undo] } = queue(3);
+    [a, b, undo].forEach((write, index) => { write.place = index + 1; });
+    undo.targets = [b];
+    pending.sent(a);
+    pending.end(a, 'refused');
+    const again = Object.assign(new PendingWrite(), { place: a.place });
+    pending.add(again);
+    same(pending.writes, [again, b, undo]);
+  });
+
   test('a receipt alone commits; a write that changed nothing is settled by it', () => {
     const { pending, writes: [a, b], phases, over } = queue(2);
     pending.sent(a);
