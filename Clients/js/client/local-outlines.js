@@ -157,9 +157,12 @@ class LocalOutline extends LocalList {
 
   /** The server has confirmed fold states, or has refused them. */
   foldsAnswered() {
-    clearTimeout(this.#timer);
-    this.#timer = null;
+    // What waits for another answer goes on with its time.
     for (const event of this.#kept.splice(0)) this.receive(event);
+    if (this.#kept.length === 0) {
+      clearTimeout(this.#timer);
+      this.#timer = null;
+    }
     this.local.arrived(this, 'progress');
   }
 }
