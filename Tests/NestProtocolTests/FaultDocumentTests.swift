@@ -16,7 +16,7 @@ import Testing
             "what nest does",
             "test"
         )
-        #expect(table.rows.count == 106)
+        #expect(table.rows.count == 108)
         #expect(Set(table.rows.map { $0[0] }).count == table.rows.count)
         for row in table.rows {
             #expect(row.count == 4 && row.allSatisfy { !$0.isEmpty }, "\(row[0])")
