@@ -128,9 +128,10 @@ extension KnownObjects {
                 guard let entity = self.entity(of: id) else { continue }
                 if reach.isUnseen(to: entity.number) { isGrowing = self.mayBeGone(id) || isGrowing }
                 for relationship in entity.relationships where !relationship.isToMany {
-                    guard reach.mayReach(relationship.destination), self.mayLose(id, relationship, safe) else {
-                        continue
-                    }
+                    let isReached = reach.mayReach(relationship.destination) && self.mayLose(id, relationship, safe)
+                    // It may be the deleted object that a value which no view has refers to.
+                    let isFollowed = reach.follows(relationship) && self.value(relationship.number, of: id) == nil
+                    guard isReached || isFollowed else { continue }
                     if self.model.inverse(of: relationship)?.deleteRule == .cascade {
                         isGrowing = self.mayBeGone(id) || isGrowing
                     } else if self.value(relationship.number, of: id) != nil {
@@ -199,6 +200,11 @@ struct DeleteReach {
     }
 
     func mayReach(_ entity: EntityNumber) -> Bool { self.entities.contains { self.model.areRelated($0, entity) } }
+
+    /// Whether it reaches objects by the other side of a to-one relationship of theirs.
+    func follows(_ relationship: RelationshipDescription) -> Bool {
+        self.model.inverse(of: relationship).map { self.relationships.contains($0) } ?? false
+    }
 
     /// Whether it reaches objects by relationships that cascade and that no to-one value of these objects shows.
     func isUnseen(to entity: EntityNumber) -> Bool {

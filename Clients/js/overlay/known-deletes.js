@@ -143,8 +143,11 @@ function doubt(known, reach, safe) {
       if (!entity) continue;
       if (reach.isUnseen(entity.number)) isGrowing = mayBeGone(known, id) || isGrowing;
       for (const relationship of schema.relationshipsOf(entity)) {
-        if (relationship.isToMany || !reach.mayReach(relationship.destination)) continue;
-        if (!mayLose(known, id, relationship, safe)) continue;
+        if (relationship.isToMany) continue;
+        const isReached = reach.mayReach(relationship.destination) && mayLose(known, id, relationship, safe);
+        // It may be the deleted object that a value which no view has refers to.
+        const isFollowed = reach.follows(relationship) && known.value(relationship.number, id) === undefined;
+        if (!isReached && !isFollowed) continue;
         if (schema.inverse(relationship)?.deleteRule === 'cascade') {
           isGrowing = mayBeGone(known, id) || isGrowing;
         } else if (known.value(relationship.number, id) !== undefined) {
@@ -229,6 +232,13 @@ class DeleteReach {
   mayReach(entity) {
     for (const one of this.entities) if (this.schema.areRelated(one, entity)) return true;
     return false;
+  }
+
+  /** Whether it reaches objects by the other side of a to-one relationship of theirs. @param {any} relationship */
+  follows(relationship) {
+    const other = this.schema.inverse(relationship);
+    return Boolean(other) && [...this.relationships].some(({ number, destination, inverse }) =>
+      number === other.number && destination === other.destination && inverse === other.inverse);
   }
 
   /** Whether a cascade reaches objects of which no to-one value shows it. @param {number} entity */

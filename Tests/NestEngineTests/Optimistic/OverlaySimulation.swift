@@ -45,6 +45,7 @@ final class OverlaySimulation {
         self.store = try Store(configuration, newHistoryID: Identifier128.random(using: &self.random))
         self.engine = try Engine(store: self.store)
         self.scene = Scene(model: self.model, naive: try NaiveResults(self.store), &self.random)
+        self.scene.hasSubqueries = true
         self.client = SimulatedClient(
             session: Identifier128.random(using: &self.random),
             connection: ConnectionID(1)
