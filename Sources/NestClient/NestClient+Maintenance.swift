@@ -21,8 +21,7 @@ extension NestClient {
     /// Gives the running server another model, for administrators. The server makes changes that only add, or change
     /// what may be stored; clients, their subscriptions and undo stacks go on. If it cannot make one of the changes, it
     /// makes none and throws `conflict`, whose text lists them; in a cluster it throws `unsupported`.
-    ///
-    /// - Parameter dryRun: Return what would change, and change nothing.
+    /// `dryRun`: return what would change, and change nothing.
     public func apply(_ model: ManagedObjectModel, dryRun: Bool = false) async throws(NestError) -> AppliedModel {
         try await self.ask(ApplyModel(model, isDryRun: dryRun)).applied
     }
