@@ -37,9 +37,12 @@ export class Names {
     return owners.length === 1 ? owners[0] : null;
   }
 
-  /** The text of a path, as a predicate has it: `parent.title`, `children.@count`, `children.@sum.size`. */
-  path({ steps, leaf, property, function: number, attribute }, entity) {
-    const parts = [];
+  /**
+   * The text of a path, as a predicate has it: `parent.title`, `children.@count`, `children.@sum.size`. `depth`: the
+   * SUBQUERYs around it.
+   */
+  path({ steps, leaf, property, function: number, attribute, where }, entity, depth = 0) {
+    const parts = depth > 0 ? [variable(depth)] : [];
     let at = entity;
     const follow = (relationship) => {
       parts.push(this.property(relationship, at));
@@ -50,6 +53,10 @@ export class Names {
     if (leaf > 1) follow(property);
     if (leaf === 2) parts.push('@count');
     if (leaf === 3) parts.push(FUNCTIONS[number], this.property(attribute, at));
+    if (leaf === 4) {
+      const inner = this.#program(where, at, depth + 1);
+      return `SUBQUERY(${parts.join('.')}, ${variable(depth + 1)}, ${inner}).@count`;
+    }
     return parts.length === 0 ? 'SELF' : parts.join('.');
   }
 
@@ -60,13 +67,17 @@ export class Names {
 
   /** The text of a predicate from its bytes, as nestc prints it. */
   predicate(bytes, entity) {
+    return this.#program(decodePredicate(bytes), entity, 0);
+  }
+
+  #program(nodes, entity, depth) {
     const stack = [];
-    for (const node of decodePredicate(bytes)) stack.push(this.#node(node, entity, stack));
+    for (const node of nodes) stack.push(this.#node(node, entity, stack, depth));
     return stack.at(-1)?.text ?? 'TRUEPREDICATE';
   }
 
   /** A node as text, with what it takes from the stack; `binds`: how tightly, from 1 (OR) to 4 (a comparison). */
-  #node(node, entity, stack) {
+  #node(node, entity, stack, depth) {
     if ('constant' in node) return { text: node.constant ? 'TRUEPREDICATE' : 'FALSEPREDICATE', binds: 4 };
     const within = (binds) => (part) => (part.binds < binds ? `(${part.text})` : part.text);
     if ('not' in node) return { text: `NOT ${within(3)(stack.pop())}`, binds: 3 };
@@ -77,11 +88,11 @@ export class Names {
       const parts = stack.splice(stack.length - operands, operands).map(within(3));
       return { text: parts.join(binds === 2 ? ' AND ' : ' OR '), binds };
     }
-    return { text: this.#comparison(node, entity), binds: 4 };
+    return { text: this.#comparison(node, entity, depth), binds: 4 };
   }
 
-  #comparison({ quantifier, path, operator, folding, values }, entity) {
-    const text = this.path(path, entity);
+  #comparison({ quantifier, path, operator, folding, values }, entity, depth) {
+    const text = this.path(path, entity, depth);
     const subject = RESERVED.test(text) ? `#${text}` : text;
     if (operator === 'IN SUBTREE') {
       return `${subject} IN SUBTREE(${quote(values[0])}, ${this.property(Number(values[1]), entity)})`;
@@ -104,6 +115,9 @@ export class Names {
 
 /** Properties that begin like a keyword of the query language are written with a mark. */
 const RESERVED = /^(nil|null|yes|no|true|false|not|any|some|all|none|truepredicate|falsepredicate)(?=\.|$)/i;
+
+/** The variable of a SUBQUERY inside so many, itself included. @param {number} depth */
+const variable = (depth) => `$${'xyzw'[(depth - 1) % 4]}`;
 
 /** Operators that take several values. */
 const BRACED = new Set(['IN', 'BETWEEN']);
