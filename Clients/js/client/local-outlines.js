@@ -17,6 +17,9 @@ const KEPT_MS_MAX = 2_000;
 /** Changes after which no answer is due soon. */
 const BREAKS = new Set(['disconnected', 'paused', 'reset']);
 
+/** The changes that bring a state of the server. */
+const STATES = new Set(['snapshot', 'diff']);
+
 /** A state of an outline that may show writes which the server has not confirmed. */
 class LocalOutlineState extends withFlags(OutlineState) {}
 
@@ -59,11 +62,14 @@ class LocalOutlineResults extends OutlineResults {
     const states = new Map(all.map((object) => [objectID(object), isExpanded]));
     const { askedFolds, to } = this.#list;
     askedFolds.add(states);
+    let isConfirmed = false;
     try {
-      return await super.setExpanded(all, isExpanded);
+      const result = await super.setExpanded(all, isExpanded);
+      isConfirmed = true;
+      return result;
     } finally {
       askedFolds.delete(states);
-      to.foldsAnswered();
+      to.foldsAnswered(isConfirmed ? states : new Map());
     }
   }
 }
@@ -84,6 +90,8 @@ class LocalOutline extends LocalList {
   #request = { wire: null, folds: null, asked: [], made: null };
   /** What has arrived, and waits for the answer to a fold state. @type {any[]} */
   #kept = [];
+  /** Fold states that the server has confirmed, until the next state, which has them. @type {Map<number, boolean>} */
+  #confirmed = new Map();
   /** @type {any} */
   #timer = null;
 
@@ -123,13 +131,22 @@ class LocalOutline extends LocalList {
 
   /**
    * A row that has been unfolded for what is put below it is still folded for the server, if the write came before the
-   * fold state: its rows would go, and return with the answer. So the states before the answer wait for it.
+   * fold state: its rows would go, and return with those that the fold state brings, which may come before or after the
+   * answer. So the states before these wait for them.
    * @param {any} event of the machine
    */
   receive(event) {
     if (BREAKS.has(event.change.type)) this.#letGo();
+    if (STATES.has(event.change.type)) this.#confirmed = new Map();
     if (this.#kept.length === 0 && !this.#hidesRows(event.state)) return super.receive(event);
     this.#kept.push(event);
+    this.#wait();
+  }
+
+  /** Lets go what waits if the newest of it hides no rows. */
+  #wait() {
+    if (this.#kept.length === 0) return;
+    if (!this.#hidesRows(this.#kept.at(-1).state)) return this.#letGo();
     this.#timer ??= setTimeout(() => this.#letGo(), KEPT_MS_MAX);
   }
 
@@ -142,8 +159,8 @@ class LocalOutline extends LocalList {
   /** Whether a state folds a row that shows what is below it, and is to be unfolded. @param {any} state */
   #hidesRows(state) {
     const { askedFolds } = this.list;
-    if (askedFolds.size === 0 || !state || !this.laid) return false;
-    const wanted = new Map([...askedFolds].flatMap((states) => [...states]));
+    if (askedFolds.size + this.#confirmed.size === 0 || !state || !this.laid) return false;
+    const wanted = new Map([this.#confirmed, ...askedFolds].flatMap((states) => [...states]));
     const isShown = (/** @type {any} */ row) => wanted.get(row.id) === true && row.values.at(CHILDREN) > 0;
     const shown = new Set(rowsOf(this.laid).filter(isShown).map(({ id }) => id));
     return shown.size > 0 && rowsOf(state).some(({ id, values }) => shown.has(id) && values.at(CHILDREN) < FOLDED);
@@ -155,14 +172,11 @@ class LocalOutline extends LocalList {
     for (const event of this.#kept.splice(0)) super.receive(event);
   }
 
-  /** The server has confirmed fold states, or has refused them. */
-  foldsAnswered() {
-    // What waits for another answer goes on with its time.
-    for (const event of this.#kept.splice(0)) this.receive(event);
-    if (this.#kept.length === 0) {
-      clearTimeout(this.#timer);
-      this.#timer = null;
-    }
+  /** The server has confirmed fold states, or has refused them: then there are none. @param {Map<number, boolean>} states */
+  foldsAnswered(states) {
+    // The rows of a confirmed state may have come before the answer.
+    this.#confirmed = new Map([...this.#confirmed, ...states]);
+    this.#wait();
     this.local.arrived(this, 'progress');
   }
 }

@@ -108,8 +108,10 @@ test('a row that leaves the window is not gone, and one that is deleted is', asy
   assert.deepEqual(changes.at(-1).diff.deletedRows.map(({ id, reason }) => [id, reason]), [[9, 'deleted']]);
 });
 
-test('what was put below an unfolded row stays while the server has the row still folded', async () => {
-  const { page, outline, shown, below } = await world();
+/** An outline whose row 2 is being unfolded, with row 4 put below it; the server has the write, and not the fold. */
+async function unfolding() {
+  const made = await world();
+  const { page, outline, shown, below } = made;
   const unfolded = outline.setExpanded(2, true);
   below(2);
   await turn();
@@ -121,18 +123,45 @@ test('what was put below an unfolded row stays while the server has the row stil
     updates, insertedRows, position: position(rows.length),
   }, VIEW);
   // The write came first: Milk has a row below it, which is folded.
-  const folded = [row(2, 'Milk', -2, 0), FIRST[1]];
-  push(5, 6, folded, { deletedRows: [{ at: [0, 2], id: 4, reason: 'unmatched' }],
+  push(5, 6, [row(2, 'Milk', -2, 0), FIRST[1]], { deletedRows: [{ at: [0, 2], id: 4, reason: 'unmatched' }],
     updates: [{ at: [0, 0], values: [{ property: 65534, value: -2 }] }] });
   page.reply('receipt', { revision: 6, isChanged: true, isReplayed: false, results: [], name: 'move' }, write.id);
   await turn();
   assert.equal(shown(), 'Milk- .Soy Eggs+');
   const open = [row(2, 'Milk', 1, 0), row(4, 'Soy', -1, 1, 2), FIRST[1]];
-  push(6, 6, open, { insertedRows: [{ at: [0, 1], id: 4, values: open[1].values }],
+  const unfold = () => push(6, 6, open, { insertedRows: [{ at: [0, 1], id: 4, values: open[1].values }],
     updates: [{ at: [0, 0], values: [{ property: 65534, value: 1 }] }] });
+  return { ...made, fold, unfolded, unfold };
+}
+
+test('what was put below an unfolded row stays while the server has the row still folded', async () => {
+  const { page, outline, shown, fold, unfolded, unfold } = await unfolding();
+  unfold();
   page.reply('done', {}, fold.id);
   assert.equal(await unfolded, true);
   await turn();
   assert.equal(shown(), 'Milk- .Soy Eggs+');
   assert.equal(outline.revision, 6);
+});
+
+test('it stays also if the answer comes before the rows', async () => {
+  const { page, outline, shown, fold, unfolded, unfold, changes } = await unfolding();
+  changes.length = 0;
+  page.reply('done', {}, fold.id);
+  assert.equal(await unfolded, true);
+  await turn();
+  assert.equal(shown(), 'Milk- .Soy Eggs+');
+  unfold();
+  await turn();
+  assert.equal(shown(), 'Milk- .Soy Eggs+');
+  assert.equal(outline.revision, 6);
+  assert.deepEqual(changes.flatMap(({ diff }) => diff?.deletedRows ?? []), []);
+});
+
+test('it goes when the server refuses to unfold the row', async () => {
+  const { page, shown, fold, unfolded } = await unfolding();
+  page.error('LIMIT_EXCEEDED', fold.id);
+  await assert.rejects(unfolded, { code: 'LIMIT_EXCEEDED' });
+  await turn();
+  assert.equal(shown(), 'Milk+ Eggs+');
 });
