@@ -156,12 +156,16 @@ class LocalOutline extends LocalList {
     super.end(error);
   }
 
-  /** Whether a state folds a row that shows what is below it, and is to be unfolded. @param {any} state */
+  /**
+   * Whether a state hides rows below one that is to be unfolded, and that shows all that it has: they may be shown, also
+   * elsewhere.
+   * @param {any} state
+   */
   #hidesRows(state) {
     const { askedFolds } = this.list;
     if (askedFolds.size + this.#confirmed.size === 0 || !state || !this.laid) return false;
     const wanted = new Map([this.#confirmed, ...askedFolds].flatMap((states) => [...states]));
-    const isShown = (/** @type {any} */ row) => wanted.get(row.id) === true && row.values.at(CHILDREN) > 0;
+    const isShown = (/** @type {any} */ row) => wanted.get(row.id) === true && row.values.at(CHILDREN) >= FOLDED;
     const shown = new Set(rowsOf(this.laid).filter(isShown).map(({ id }) => id));
     return shown.size > 0 && rowsOf(state).some(({ id, values }) => shown.has(id) && values.at(CHILDREN) < FOLDED);
   }

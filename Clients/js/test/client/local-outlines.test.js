@@ -109,13 +109,17 @@ test('a row that leaves the window is not gone, and one that is deleted is', asy
 });
 
 /** An outline whose row 2 is being unfolded, with row 4 put below it; the server has the write, and not the fold. */
-async function unfolding() {
+async function unfolding({ isTakenOut = false } = {}) {
   const made = await world();
   const { page, outline, shown, below } = made;
   const unfolded = outline.setExpanded(2, true);
   below(2);
   await turn();
   assert.equal(shown(), 'Milk- .Soy Eggs+');
+  if (isTakenOut) below(1);
+  await turn();
+  const titles = isTakenOut ? 'Milk Eggs+ Soy' : 'Milk- .Soy Eggs+';
+  assert.equal(shown(), titles);
   const fold = await page.next('setExpanded');
   const write = await page.next('transaction');
   const push = (from, to, rows, { deletedRows = [], insertedRows = [], updates = [] }) => page.reply('diff', {
@@ -127,7 +131,7 @@ async function unfolding() {
     updates: [{ at: [0, 0], values: [{ property: 65534, value: -2 }] }] });
   page.reply('receipt', { revision: 6, isChanged: true, isReplayed: false, results: [], name: 'move' }, write.id);
   await turn();
-  assert.equal(shown(), 'Milk- .Soy Eggs+');
+  assert.equal(shown(), titles);
   const open = [row(2, 'Milk', 1, 0), row(4, 'Soy', -1, 1, 2), FIRST[1]];
   const unfold = () => push(6, 6, open, { insertedRows: [{ at: [0, 1], id: 4, values: open[1].values }],
     updates: [{ at: [0, 0], values: [{ property: 65534, value: 1 }] }] });
@@ -156,6 +160,18 @@ test('it stays also if the answer comes before the rows', async () => {
   assert.equal(shown(), 'Milk- .Soy Eggs+');
   assert.equal(outline.revision, 6);
   assert.deepEqual(changes.flatMap(({ diff }) => diff?.deletedRows ?? []), []);
+});
+
+test('a row that was taken out again stays while the server has it below a folded row', async () => {
+  const { page, outline, shown, fold, unfolded, unfold } = await unfolding({ isTakenOut: true });
+  page.reply('done', {}, fold.id);
+  assert.equal(await unfolded, true);
+  await turn();
+  assert.equal(shown(), 'Milk Eggs+ Soy');
+  unfold();
+  await turn();
+  assert.equal(shown(), 'Milk Eggs+ Soy');
+  assert.equal(outline.revision, 6);
 });
 
 test('it goes when the server refuses to unfold the row', async () => {
