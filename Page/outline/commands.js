@@ -132,7 +132,7 @@ export class Commands {
 
   // MARK: Joins
 
-  /** Joins a row with the one shown before it. Returns `{ key, caret }` of where one writes on; null: it cannot be. */
+  /** Joins a row with the one shown before it. Returns what `Splits.join` does. */
   async join(row) {
     const { rows } = this.#tree;
     const index = indexOf(rows, row.key);

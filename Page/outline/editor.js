@@ -108,6 +108,16 @@ export class Editor {
     this.element.readOnly = false;
   }
 
+  /** Shows until a promise ends that then the caret may go elsewhere. Returns the promise's result. */
+  async busy(end) {
+    this.element.ariaBusy = 'true';
+    try {
+      return await end;
+    } finally {
+      this.element.ariaBusy = null;
+    }
+  }
+
   #setCaret(caret) {
     const under = this.#under;
     let [start, end] = Array.isArray(caret) ? caret : [caret, caret];

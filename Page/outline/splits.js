@@ -6,6 +6,7 @@ import { short } from './texts.js';
 
 /** Children that a join of two rows moves, at most. */
 const JOINED_MAX = 1_000;
+const CHANGED = 'Others have changed these rows meanwhile. Look at them, and join them again.';
 
 export class Splits {
   #page;
@@ -67,11 +68,29 @@ export class Splits {
     texts.discard(rest);
   }
 
-  /** Joins a row with the one before it, which is not empty. Returns `{ key, caret }`; null: it cannot be. */
+  /**
+   * Joins a row with the one before it, which is not empty. Returns `{ key, caret }` of where one writes on; null:
+   * the keyboard stays where it is.
+   *
+   * The children of a folded row are asked for first. Meanwhile one may write on, also in these rows.
+   */
   async join(above, row) {
-    const { texts, source, tree, app } = this.#page;
-    const moved = row.children > 0 ? await this.#childrenOf(row) : [];
+    const { tree, editor, app } = this.#page;
+    const shown = this.#shownChildren(row);
+    if (shown) return this.#joined(above, row, shown);
+    const moved = await editor.busy(this.#hiddenChildren(row));
     if (!moved) return null;
+    const index = tree.index(row.key);
+    const [before, now] = [tree.rows[index - 1], tree.rows[index]];
+    if (before?.key !== above.key || now.children !== moved.length) return void app.notice(CHANGED, { kind: 'warning' });
+    const { key, selection: [caret] } = editor;
+    const joined = this.#joined(before, now, moved);
+    if (key === above.key) return { key, caret };
+    return key === row.key ? { key: above.key, caret: joined.caret + caret } : null;
+  }
+
+  #joined(above, row, moved) {
+    const { texts, source, tree, app } = this.#page;
     const text = texts.open(above.key, 'title', above.title, tree.revision);
     const gone = texts.open(row.key, 'title', tree.row(row.key)?.title ?? row.title, tree.revision);
     const caret = text.text.length;
@@ -107,22 +126,30 @@ export class Splits {
       claim.release();
       if (error.code === 'CANCELLED') return undefined;
       if (error.code !== 'CONFLICT') return app.fault(error);
-      const said = 'Others have changed these rows meanwhile. Look at them, and join them again.';
-      return app.notice(said, { kind: 'warning' });
+      return app.notice(CHANGED, { kind: 'warning' });
     });
     return { key: above.key, caret };
   }
 
-  /** The keys of all children of a row, also of a folded one; null: there are too many. */
-  async #childrenOf(row) {
-    const { tree, nest, source, app } = this.#page;
-    const shown = tree.rows.filter(({ parent }) => parent === row.key);
-    if (shown.length === row.children || row.isNew) return shown.map(({ key }) => key);
+  /** The keys of the children of a row, if all of them are shown; else null. */
+  #shownChildren(row) {
+    if (row.children === 0) return [];
+    const shown = this.#page.tree.rows.filter(({ parent }) => parent === row.key);
+    return shown.length === row.children || row.isNew ? shown.map(({ key }) => key) : null;
+  }
+
+  /** Asks the server for them; null: there are too many, or it does not answer. */
+  async #hiddenChildren(row) {
+    const { nest, source, writes, app } = this.#page;
     if (row.children > JOINED_MAX) {
       app.notice(`This row has too many rows below it to be joined: ${row.children}.`, { kind: 'warning' });
       return null;
     }
-    const found = await app.attempt(() => nest.fetch(source.below(row.key)));
+    const found = await app.attempt(async () => {
+      // Some may have been put there just now.
+      await writes.idle();
+      return nest.fetch(source.below(row.key));
+    });
     return found ? found.rows.map(({ id }) => id) : null;
   }
 }

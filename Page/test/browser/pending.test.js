@@ -113,6 +113,44 @@ test('a text is split and joined at once while what was typed before is on its w
   await stage.check(assert);
 });
 
+test('a folded row is joined when its children are known; one writes on meanwhile', { skip }, async (context) => {
+  const { stage, page } = await begin(context);
+  await edit(page, 'Travel');
+  await page.press('Tab');
+  // Milk gets a row below it, and hides it.
+  await edit(page, 'Soap');
+  await page.press('Tab');
+  await shows(page, 'Shopping', '.Bread', '.Milk', '..Soap', '.Travel');
+  await edit(page, 'Milk');
+  await page.press('ArrowUp', CONTROL);
+  await shows(page, 'Shopping', '.Bread', '.Milk', '.Travel');
+  await stored(page, stage);
+  stop(stage);
+  await page.press('Home');
+  await page.press('Backspace');
+  await page.type('Oat ');
+  assert.deepEqual((await page.evaluate(shown)).slice(1), ['.Bread', '.Oat Milk', '.Travel']);
+  assert.equal(await page.evaluate(() => document.activeElement.ariaBusy), 'true');
+  go(stage);
+  await shows(page, 'Shopping', '.BreadOat Milk', '.Travel');
+  assert.deepEqual(await page.evaluate(caret), ['BreadOat Milk', 9]);
+  assert.equal(await page.evaluate(() => document.activeElement.ariaBusy), null);
+  assert.deepEqual(await stored(page, stage), ['Shopping', '.BreadOat Milk', '..Soap', '.Travel']);
+  // One who goes elsewhere stays there.
+  await edit(page, 'BreadOat Milk');
+  await page.press('ArrowUp', CONTROL);
+  await edit(page, 'BreadOat Milk');
+  await stored(page, stage);
+  stop(stage);
+  await page.press('Home');
+  await page.press('Backspace');
+  await edit(page, 'Travel');
+  go(stage);
+  await shows(page, 'ShoppingBreadOat Milk', '.Soap', '.Travel');
+  assert.deepEqual(await page.evaluate(caret), ['Travel', 6]);
+  await stage.check(assert);
+});
+
 test('what others have written meanwhile is in the text that is split', { skip }, async (context) => {
   const { stage, page } = await begin(context);
   const [bread] = (await stage.server.json(['tree', '1'])).filter(({ title }) => title === 'Bread');

@@ -33,11 +33,13 @@ export const watcher = `(${() => {
     const { activeElement: field } = document;
     const isField = field?.matches('textarea, input');
     const now = isField ? {
-      acts, field, row: rowOf(field), start: field.selectionStart, end: field.selectionEnd, value: field.value,
+      acts, field, isBusy: field.ariaBusy === 'true', row: rowOf(field), start: field.selectionStart,
+      end: field.selectionEnd, value: field.value,
     } : null;
     const before = watched.before;
     watched.before = now;
-    if (!before || before.acts !== acts) return;
+    // A busy field says that the caret will go where an earlier act sends it, when the server has answered.
+    if (!before || before.isBusy || before.acts !== acts) return;
     const words = (one) => one && `${one.row} “${one.value}” at ${one.start} to ${one.end}`;
     if (now?.field !== before.field || words(now) !== words(before)) watched.moves.push([words(before), words(now)]);
   };
