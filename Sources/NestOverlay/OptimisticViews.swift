@@ -36,8 +36,12 @@ package struct OptimisticViews: Sendable {
         self.views[id]?.isFollowing = true
     }
 
-    /// The user has folded or unfolded objects of an outline, and the server's rows are as before.
-    package mutating func folded(_ id: ID, _ view: OverlayView) { self.views[id]?.view = view }
+    /// The user has folded or unfolded objects of an outline: its request is another one. The rows stay those that were
+    /// taken last.
+    package mutating func folded(_ id: ID, _ view: OverlayView) {
+        guard let state = self.views[id]?.view.state else { return }
+        self.views[id]?.view = OverlayView(request: view.request, state: state, expanded: view.expanded)
+    }
 
     /// A view is paused, or waits for a snapshot. Writes do not wait for it.
     package mutating func stopped(_ id: ID) { self.views[id]?.isFollowing = false }

@@ -62,6 +62,7 @@ class LocalOutlineResults extends OutlineResults {
     const states = new Map(all.map((object) => [objectID(object), isExpanded]));
     const { askedFolds, to } = this.#list;
     askedFolds.add(states);
+    to.foldsAsked();
     let isConfirmed = false;
     try {
       const result = await super.setExpanded(all, isExpanded);
@@ -127,26 +128,26 @@ class LocalOutline extends LocalList {
     return { request: this.#request.made, state: this.state };
   }
 
-  // MARK: Rows below a row that is being unfolded
+  // MARK: Rows below a row that is being folded or unfolded
 
   /**
    * A row that has been unfolded for what is put below it is still folded for the server, if the write came before the
    * fold state: its rows would go, and return with those that the fold state brings, which may come before or after the
-   * answer. So the states before these wait for them.
+   * answer. So the states before these wait for them; likewise of a row that has been folded.
    * @param {any} event of the machine
    */
   receive(event) {
     if (BREAKS.has(event.change.type)) this.#letGo();
     if (STATES.has(event.change.type)) this.#confirmed = new Map();
-    if (this.#kept.length === 0 && !this.#hidesRows(event.state)) return super.receive(event);
+    if (this.#kept.length === 0 && !this.#lacksFolds(event.state)) return super.receive(event);
     this.#kept.push(event);
     this.#wait();
   }
 
-  /** Lets go what waits if the newest of it hides no rows. */
+  /** Lets go what waits if the newest of it has the fold states. */
   #wait() {
     if (this.#kept.length === 0) return;
-    if (!this.#hidesRows(this.#kept.at(-1).state)) return this.#letGo();
+    if (!this.#lacksFolds(this.#kept.at(-1).state)) return this.#letGo();
     this.#timer ??= setTimeout(() => this.#letGo(), KEPT_MS_MAX);
   }
 
@@ -157,23 +158,30 @@ class LocalOutline extends LocalList {
   }
 
   /**
-   * Whether a state hides rows below one that is to be unfolded, and that shows all that it has: they may be shown, also
-   * elsewhere.
+   * Whether a state hides rows below one that is to be unfolded and shows all that it has, or shows rows below one that is
+   * to be folded and shows none: they may be shown, also elsewhere.
    * @param {any} state
    */
-  #hidesRows(state) {
+  #lacksFolds(state) {
     const { askedFolds } = this.list;
     if (askedFolds.size + this.#confirmed.size === 0 || !state || !this.laid) return false;
     const wanted = new Map([this.#confirmed, ...askedFolds].flatMap((states) => [...states]));
-    const isShown = (/** @type {any} */ row) => wanted.get(row.id) === true && row.values.at(CHILDREN) >= FOLDED;
-    const shown = new Set(rowsOf(this.laid).filter(isShown).map(({ id }) => id));
-    return shown.size > 0 && rowsOf(state).some(({ id, values }) => shown.has(id) && values.at(CHILDREN) < FOLDED);
+    const children = (/** @type {any} */ { values }) => values.at(CHILDREN);
+    const behind = new Map(rowsOf(state).filter((row) => (wanted.get(row.id) ? children(row) < FOLDED
+      : wanted.get(row.id) === false && children(row) > 0)).map((row) => [row.id, children(row)]));
+    return behind.size > 0 && rowsOf(this.laid).some((row) => behind.has(row.id)
+      && (behind.get(row.id) < 0 ? children(row) >= FOLDED : children(row) <= 0));
   }
 
   #letGo() {
     clearTimeout(this.#timer);
     this.#timer = null;
     for (const event of this.#kept.splice(0)) super.receive(event);
+  }
+
+  /** Fold states were asked for: rows without children have them at once. */
+  foldsAsked() {
+    this.local.arrived(this, 'progress');
   }
 
   /** The server has confirmed fold states, or has refused them: then there are none. @param {Map<number, boolean>} states */

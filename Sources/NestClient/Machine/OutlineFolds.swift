@@ -32,6 +32,15 @@ package struct OutlineFolds: Equatable, Sendable {
         if isException { self.exceptions.insert(object) } else { self.exceptions.remove(object) }
     }
 
+    /// The state that the subscriber has given an object; `nil`: an attribute decides.
+    package func isExpanded(_ object: ObjectID) -> Bool? {
+        switch self.expansion {
+        case .none: self.exceptions.contains(object)
+        case .all: !self.exceptions.contains(object)
+        case .attribute, .asBefore: self.states[object]
+        }
+    }
+
     /// The field of the request that subscribes to the outline again. If there are too many exceptions, some are those
     /// of objects that the server has forgotten, because they were deleted.
     package var outline: FetchOutline {

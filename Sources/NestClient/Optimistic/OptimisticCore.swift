@@ -14,28 +14,12 @@ actor OptimisticCore {
     /// The pause before a write is sent again that the server could not carry out now.
     private static let retryPause = TimeAmount.milliseconds(200)
 
-    /// A request that a program follows.
-    private struct Followed {
-        let subscriber: SubscriberID
-        let queue: ResultsQueue
-        /// The indexes of the values that the program asked for; `nil`: all of them, in this order.
-        let kept: [Int]?
-        let projection: [PropertyNumber]
-        let continuation: AsyncThrowingStream<OptimisticState, any Error>.Continuation
-        var isCurrent = false
-        var hasState = false
-        var wasCurrent = false
-        /// The fold states with which the rows of an outline are laid out, also those that the server has not
-        /// confirmed.
-        var folds: OutlineFolds?
-    }
-
     nonisolated let eventLoop: any EventLoop
     nonisolated let unownedExecutor: UnownedSerialExecutor
     nonisolated let stock: ReservedIDStock
     private unowned let core: ClientCore
     private var views: OptimisticViews
-    private var followed: [OptimisticViews.ID: Followed] = [:]
+    private var followed: [OptimisticViews.ID: FollowedList] = [:]
     private var handles: [PendingWrites.ID: PendingWrite] = [:]
     private var tokens: [RequestToken: PendingWrites.ID] = [:]
     private var nextView: UInt64 = 1
@@ -137,7 +121,7 @@ actor OptimisticCore {
             onTaken: { byteCount in core.enqueue { $0.queuesChanged(by: -byteCount) } },
             onMismatch: { reason in core.enqueue { $0.restart(subscriber, reason: reason) } }
         )
-        self.followed[id] = Followed(
+        self.followed[id] = FollowedList(
             subscriber: subscriber,
             queue: queue,
             kept: kept,
@@ -425,75 +409,42 @@ actor OptimisticCore {
     /// Takes what has arrived for each list.
     private func takeStates() {
         for id in self.followed.keys.sorted() {
-            guard let queue = self.followed[id]?.queue else { continue }
-            let (changes, end) = queue.takeAll()
-            if changes.contains(where: { if case .snapshot = $0 { true } else { false } }) {
-                self.followed[id]?.hasState = true
+            guard var list = self.followed[id] else { continue }
+            let (changes, end) = list.queue.takeAll()
+            if changes.contains(where: { if case .snapshot = $0 { true } else { false } }) { list.hasState = true }
+            list.isCurrent = list.queue.isCurrent
+            let hasNewFolds = list.take(self.core.assumeIsolated { $0.askedFolds(list.subscriber) })
+            if list.hasState, list.isHeld || !changes.isEmpty {
+                let wasHeld = list.isHeld
+                let isDue = list.isDue(after: changes, end: end, shown: self.views.shown(id))
+                if isDue { self.views.took(id, list.view) } else if !wasHeld { self.releaseLater() }
             }
-            self.followed[id]?.isCurrent = queue.isCurrent
-            let hasNewFolds = self.takeFolds(id)
-            if self.followed[id]?.hasState == true {
-                if !changes.isEmpty {
-                    self.views.took(id, self.view(id, queue))
-                } else if hasNewFolds {
-                    self.views.folded(id, self.view(id, queue))
-                }
-            }
+            if list.hasState, hasNewFolds { self.views.folded(id, list.view) }
             switch changes.last {
             case .reset, .paused: self.views.stopped(id)
             default: break
             }
-            if let end, let ended = self.followed.removeValue(forKey: id) {
-                ended.continuation.finish(throwing: end)
+            self.followed[id] = list
+            if let end {
+                self.followed[id] = nil
+                list.continuation.finish(throwing: end)
                 self.views.removed(id)
-                self.core.assumeIsolated { $0.enqueue { $0.unsubscribe(ended.subscriber) } }
+                let subscriber = list.subscriber
+                self.core.assumeIsolated { $0.enqueue { $0.unsubscribe(subscriber) } }
             }
         }
     }
 
-    /// Takes the fold states of an outline. Returns whether they are others than before.
-    private func takeFolds(_ id: OptimisticViews.ID) -> Bool {
-        guard let followed = self.followed[id], followed.queue.request.outline != nil else { return false }
-        let folds = self.core.assumeIsolated { $0.askedFolds(followed.subscriber) }
-        guard let folds, folds != followed.folds else { return false }
-        self.followed[id]?.folds = folds
-        return true
-    }
-
-    /// Returns the state of a list; of an outline with its fold states.
-    private func view(_ id: OptimisticViews.ID, _ queue: ResultsQueue) -> OverlayView {
-        guard queue.request.outline != nil, let folds = self.followed[id]?.folds else {
-            return OverlayView(request: queue.request, state: queue.state)
+    /// Shows states that are held back, once they have waited long enough.
+    private func releaseLater() {
+        _ = self.eventLoop.scheduleTask(in: FollowedList.heldMax) { [weak core = self.core] in
+            core?.assumeIsolated { $0.optimistic?.assumeIsolated { $0.publishSoon() } }
         }
-        var request = queue.request
-        request.outline = folds.outline
-        let expanded = Dictionary(
-            folds.laterStates.map { ($0.object, $0.isExpanded) },
-            uniquingKeysWith: { _, last in last }
-        )
-        return OverlayView(request: request, state: queue.state, expanded: expanded)
     }
 
     private func show(_ view: OverlaidView, _ id: OptimisticViews.ID) {
-        guard let followed = self.followed[id] else { return }
-        var snapshot = view.state
-        if let kept = followed.kept {
-            snapshot.projection = followed.projection
-            for section in snapshot.sections.indices {
-                for row in snapshot.sections[section].rows.indices {
-                    let values = snapshot.sections[section].rows[row].values
-                    snapshot.sections[section].rows[row].values = kept.map { values[$0] }
-                }
-            }
-        }
-        self.followed[id]?.wasCurrent = followed.isCurrent
-        followed.continuation.yield(
-            OptimisticState(
-                snapshot: snapshot,
-                pending: view.pending,
-                undecided: view.undecided.count + view.doubts,
-                isCurrent: followed.isCurrent
-            )
-        )
+        guard let list = self.followed[id] else { return }
+        self.followed[id]?.wasCurrent = list.isCurrent
+        list.continuation.yield(list.state(of: view))
     }
 }

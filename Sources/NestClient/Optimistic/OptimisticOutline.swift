@@ -16,7 +16,8 @@ public struct OptimisticOutline: Sendable {
     }
 
     /// Folds or unfolds an object: see `OutlineResults.setExpanded`. Rows that pending writes put below an object
-    /// without children follow the state that it is to have, before the server has confirmed it.
+    /// without children follow the state that it is to have, before the server has confirmed it. States in which the
+    /// server has these rows and not the fold state yet are not shown; they wait at most 2 seconds.
     public func setExpanded(_ object: ObjectID, _ isExpanded: Bool) async throws(NestError) {
         try await self.results.setExpanded(object, isExpanded)
     }

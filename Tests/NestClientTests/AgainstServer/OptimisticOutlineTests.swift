@@ -19,6 +19,8 @@ extension SocketTests {
             let proxy: ChaosProxy
             /// The rows of the newest state, indented, with `+` for folded ones.
             let lines: Lines
+            /// Those of all states.
+            let all = NIOLockedValueBox<[[String]]>([])
 
             func shows(_ expected: [String]) async throws {
                 try await waitUntil("\(expected), not \(self.lines.withLockedValue { $0 })") {
@@ -67,6 +69,7 @@ extension SocketTests {
                         try await withThrowingTaskGroup(of: Void.self) { group in
                             group.addTask {
                                 for try await state in outline.states {
+                                    world.all.withLockedValue { $0.append(Self.text(state)) }
                                     lines.withLockedValue { $0 = Self.text(state) }
                                 }
                             }
@@ -135,6 +138,30 @@ extension SocketTests {
                 try await world.shows(["+a", "+b", "c"])
                 try await world.outline.expand(.all)
                 try await world.shows(["a", " x", "b", " y", "c"])
+            }
+        }
+
+        /// The server has the rows below an unfolded row before it has the fold state.
+        @Test func rowsBelowARowThatIsUnfoldedStay() async throws {
+            try await self.withWorld { world in
+                let (b, c) = (try await world.id(of: "b"), try await world.id(of: "c"))
+                try await world.outline.setExpanded(b, false)
+                try await world.holdBack()
+                _ = try world.insert("z", under: c)
+                // The first fold state is on its way: the second one is sent when it has its answer.
+                async let folded: Void = world.outline.setExpanded(c, false)
+                try await world.shows(["a", "b", "+c"])
+                _ = try world.insert("y", under: b)
+                async let unfolded: Void = world.outline.setExpanded(b, true)
+                try await world.shows(["a", "b", " y", "+c"])
+                let before = world.all.withLockedValue { $0.count }
+                await world.letThrough()
+                _ = try await (folded, unfolded)
+                try await waitUntil("nothing to be pending") { await world.optimistic.pending.isEmpty }
+                try await world.optimistic.undo()
+                try await world.shows(["a", "b", "+c"])
+                let states = Set(world.all.withLockedValue { $0[before...] })
+                #expect(states == [["a", "b", " y", "+c"], ["a", "b", "+c"]])
             }
         }
 

@@ -181,3 +181,35 @@ test('it goes when the server refuses to unfold the row', async () => {
   await turn();
   assert.equal(shown(), 'Milk+ Eggs+');
 });
+
+test('what was put below a row that is folded now does not come while the server has the row still unfolded', async () => {
+  const { page, local, items, outline, shown, changes } = await world({ expand: 'all' });
+  local.transaction('put', (tx) => tx.insert(items, { title: 'Oat' }, { of: 2, as: 'parent' }));
+  await turn();
+  changes.length = 0;
+  const folded = outline.setExpanded(2, false);
+  await turn();
+  assert.equal(shown(), 'Milk+ Eggs+ Soy');
+  const fold = await page.next('setExpanded');
+  const write = await page.next('transaction');
+  const rows = [row(2, 'Milk', 1, 0), row(100, 'Oat', -1, 1, 2), ...FIRST.slice(1)];
+  page.reply('diff', {
+    from: 5, to: 6, total: 4, digest: digestOf(rows), deletedSections: [], insertedSections: [], deletedRows: [], moves: [],
+    updates: [{ at: [0, 0], values: [{ property: 65534, value: 1 }] }],
+    insertedRows: [{ at: [0, 1], id: 100, values: rows[1].values }], position: position(4),
+  }, VIEW);
+  page.reply('receipt', { revision: 6, isChanged: true, isReplayed: false, results: [], name: 'put' }, write.id);
+  await turn();
+  const later = [row(2, 'Milk', -2, 0), ...FIRST.slice(1)];
+  page.reply('diff', {
+    from: 6, to: 6, total: 3, digest: digestOf(later), deletedSections: [], insertedSections: [],
+    deletedRows: [{ at: [0, 1], id: 100, reason: 'unmatched' }], moves: [], insertedRows: [],
+    updates: [{ at: [0, 0], values: [{ property: 65534, value: -2 }] }], position: position(3),
+  }, VIEW);
+  page.reply('done', {}, fold.id);
+  await folded;
+  await turn();
+  assert.equal(shown(), 'Milk+ Eggs+ Soy');
+  assert.equal(outline.revision, 6);
+  assert.deepEqual(changes.flatMap(({ diff }) => diff?.insertedRows ?? []), []);
+});
