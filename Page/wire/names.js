@@ -104,11 +104,14 @@ export class Names {
   }
 
   /** The type of what a path ends at: '@count', or that of an attribute; undefined for an object. */
-  #typeOf({ steps, leaf, property, attribute }, entity) {
+  #typeOf({ steps, leaf, property, function: number, attribute }, entity) {
     let at = this.model?.find(entity);
     const follow = (relationship) => this.model?.find(at?.find(relationship)?.destination);
     for (const step of steps) at = follow(step);
-    if (leaf === 3) return follow(property)?.find(attribute)?.type;
+    if (leaf === 3) {
+      const { type } = follow(property)?.find(attribute) ?? {};
+      return number === AVERAGE && WHOLE.has(type) ? 'decimal' : type;
+    }
     return leaf === 1 ? at?.find(property)?.type : undefined;
   }
 }
@@ -118,6 +121,10 @@ const RESERVED = /^(nil|null|yes|no|true|false|not|any|some|all|none|truepredica
 
 /** The variable of a SUBQUERY inside so many, itself included. @param {number} depth */
 const variable = (depth) => `$${'xyzw'[(depth - 1) % 4]}`;
+
+/** The function whose value of whole numbers is a decimal, and the types of these. */
+const AVERAGE = 4;
+const WHOLE = new Set(['integer', 'integer16', 'integer32']);
 
 /** Operators that take several values. */
 const BRACED = new Set(['IN', 'BETWEEN']);

@@ -56,9 +56,35 @@ export function pathType(path, entity, model) {
     if (many !== undefined) return 'a SUBQUERY follows one to-many relationship';
     return { ...found, kind: 'count', members: model.entity(counted.destination) };
   }
+  if (leaf === 3) return aggregateType(path, at, found, model);
   const attribute = numbered(at.attributes, property);
   if (!attribute) return `${at.name} has no attribute number ${property}`;
   return { ...found, kind: 'attribute', type: attribute.type, isDecimal: attribute.type === 'decimal' };
+}
+
+/**
+ * The type of a function of an attribute of related objects: `@sum`, `@min`, `@max`, `@avg`.
+ * @param {import('./predicates.js').Path} path
+ * @param {any} at the entity that has the relationship
+ * @param {PathType} found
+ * @param {any} model
+ * @returns {PathType | string}
+ */
+function aggregateType({ property, attribute: number = 0, function: which }, at, found, model) {
+  const collected = numbered(at.relationships, property);
+  if (!collected?.isToMany) return `${at.name} has no to-many relationship number ${property}`;
+  if (found.many !== undefined) return 'a function follows one to-many relationship';
+  const members = model.entity(collected.destination);
+  const attribute = numbered(members.attributes, number);
+  if (!attribute) return `${members.name} has no attribute number ${number}`;
+  if (which === 2 || which === 3) {
+    return { ...found, kind: 'attribute', type: attribute.type, isDecimal: attribute.type === 'decimal' };
+  }
+  const isNumber = kinds.get(attribute.type) === 'number' || attribute.type === 'decimal';
+  if (!isNumber) return `${members.name}.${attribute.name} is no number`;
+  const isDouble = attribute.type === 'double' || attribute.type === 'float';
+  const isDecimal = attribute.type === 'decimal' || (which === 4 && !isDouble);
+  return { ...found, kind: 'attribute', type: isDecimal ? 'decimal' : isDouble ? 'double' : 'integer', isDecimal };
 }
 
 /** @param {readonly any[]} properties @param {number} number */
@@ -96,6 +122,7 @@ function checkProgram(nodes, entity, model, isInner) {
     types[index] = type;
     if (type.members) faults.push(...checkProgram(comparison.path.where ?? [], type.members, model, true).faults);
     if (isInner && comparison.operator === 'IN SUBTREE') faults.push('SUBTREE cannot be inside a SUBQUERY');
+    if (isInner && comparison.path.leaf === 3) faults.push('a function cannot be inside a SUBQUERY');
     const fault = comparisonFault(comparison, type) ?? subtreeFault(comparison, type, entity, model);
     if (fault) faults.push(`${comparison.operator}: ${fault}`);
   });

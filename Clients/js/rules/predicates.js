@@ -3,9 +3,11 @@
 /**
  * @typedef {object} Path
  * @property {readonly number[]} steps The relationships to follow.
- * @property {number} leaf 0: the object at their end. 1: an attribute. 2: how many objects a relationship leads to. 4:
- *   how many of them a SUBQUERY's program is true of.
- * @property {number} property The attribute or relationship of leaf 1, 2 and 4; otherwise 0.
+ * @property {number} leaf 0: the object at their end. 1: an attribute. 2: how many objects a relationship leads to. 3: a
+ *   function of an attribute of these. 4: how many of them a SUBQUERY's program is true of.
+ * @property {number} property The attribute or relationship of leaf 1 to 4; otherwise 0.
+ * @property {number} [function] Of leaf 3: 1 is `@sum`, 2 `@min`, 3 `@max`, 4 `@avg`.
+ * @property {number} [attribute] Of leaf 3.
  * @property {readonly Node[]} [where] The program of leaf 4.
  */
 

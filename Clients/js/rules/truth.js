@@ -148,6 +148,8 @@ export function valueAt(object, path, from, lookup) {
   if (path.leaf === 0) return { id: end };
   const { property } = path;
   if (path.leaf === 1) return lookup.value(end, property);
+  // A function of all objects of a relationship: the server computes it.
+  if (path.leaf === 3) return undefined;
   if (lookup.count) return lookup.count(end, property);
   const objects = lookup.related(end, property);
   if (objects === undefined) return undefined;

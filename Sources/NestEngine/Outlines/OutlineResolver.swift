@@ -33,7 +33,9 @@ extension RequestResolver {
                 throw refuse("compares its own attributes and to-one relationships only: leave out ANY, ALL and NONE")
             }
             guard comparison.path.leaf.collection == nil else {
-                throw refuse("compares its own attributes and to-one relationships only: leave out @count and SUBQUERY")
+                throw refuse(
+                    "compares its own attributes and to-one relationships only: leave out @count, functions and SUBQUERY"
+                )
             }
         }
         guard case .attribute(let property) = outline.expansion else { return }

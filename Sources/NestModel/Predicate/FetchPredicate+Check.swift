@@ -79,6 +79,9 @@ extension FetchPredicate {
                 faults.append("a value to compare with has over \(Limits.patternBytesMax) bytes")
             }
             if isInner, comparison.operator == .inSubtree { faults.append("SUBTREE cannot be inside a SUBQUERY") }
+            if isInner, case .aggregate(let function, _, _) = comparison.path.leaf {
+                faults.append("@\(function.name) cannot be inside a SUBQUERY")
+            }
             if comparison.operator == .inSubtree, case .integer(let number)? = comparison.values.last {
                 let property = UInt16(exactly: number).map(PropertyNumber.init)
                 let relationship = property.flatMap { entity.relationship($0) }

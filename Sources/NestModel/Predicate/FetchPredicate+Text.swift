@@ -80,8 +80,11 @@ struct PredicatePrinter {
             names.append(name(property))
             isDecimal = entity.attribute(property)?.type == .decimal
         case .count(let property): names += [name(property), "@count"]
-        // `faults(for:in:)` refuses it.
-        case .aggregate(let function, let property, _): names += [name(property), "@\(function.name)"]
+        case .aggregate(let function, let property, let attribute):
+            names += [name(property), "@\(function.name)"]
+            if let next = entity.relationship(property).flatMap({ self.model.entity($0.destination) }) { entity = next }
+            names.append(name(attribute))
+            isDecimal = entity.attribute(attribute).flatMap { function.type(of: $0.type) } == .decimal
         case .countWhere(let property, let predicate):
             names.append(name(property))
             let collection = names.joined(separator: ".")

@@ -7,7 +7,7 @@ public struct PropertyPath: Hashable, Sendable {
         /// `relationship.@count`: the number of objects in a to-many relationship.
         case count(PropertyNumber)
         /// `relationship.@sum.attribute`: a function of an attribute of the objects in a to-many relationship. Not in
-        /// predicates.
+        /// the predicate of a `SUBQUERY`.
         case aggregate(AggregateFunction, PropertyNumber, PropertyNumber)
         /// `SUBQUERY(relationship, $x, …).@count`: the number of objects in a to-many relationship for which a
         /// predicate of their entity is true. Only in predicates.

@@ -51,6 +51,9 @@ extension PredicateParser {
             default: throw self.noProperty(of: resolver.entity)
             }
             if !isCount, let fault = self.functionFault(name, resolver) { throw self.error(fault) }
+            if isCount, name != "count", !self.variables.isEmpty {
+                throw self.error("@\(name) cannot be inside a SUBQUERY: only @count")
+            }
             let fault = isCount ? resolver.collect(name) : resolver.follow(name)
             if let fault { throw self.error(fault) }
             self.advance()

@@ -124,7 +124,7 @@ package struct PathResolver {
         return nil
     }
 
-    /// Ends the path with the attribute of an aggregate function.
+    /// Ends the path with the attribute of a function.
     private mutating func aggregate(
         _ function: AggregateFunction,
         _ property: PropertyNumber,
@@ -138,6 +138,9 @@ package struct PathResolver {
             return "\(self.entity.name).\(name) is \(attribute.type): \(text) is for numbers"
         }
         guard let relationship = self.lastToMany else { return "the model is inconsistent" }
+        if self.use == .tested, self.toManyCount > 0 {
+            return "\(text) is of the objects of one to-many relationship: no other one may be before it"
+        }
         self.leaf = (.aggregate(function, relationship, attribute.number), .attribute(type))
         self.aggregatedType = attribute.type
         self.function = nil
@@ -190,16 +193,9 @@ package struct PathResolver {
 
     private func collectionFault(_ name: String) -> String? {
         if name == "count" { return nil }
-        let isKnown = AggregateFunction(name: name) != nil
-        switch self.use {
-        case .tested:
-            let what = isKnown ? "predicates have no" : "there is no"
-            return "\(what) @\(name): only @count, the number of objects of a to-many relationship"
-        case .read:
-            if isKnown { return nil }
-            let names = AggregateFunction.allCases.map { "@\($0.name)" }.joined(separator: ", ")
-            return "there is no @\(name): only @count, \(names)"
-        }
+        if AggregateFunction(name: name) != nil { return nil }
+        let names = AggregateFunction.allCases.map { "@\($0.name)" }.joined(separator: ", ")
+        return "there is no @\(name): only @count, \(names)"
     }
 
     func finish(_ quantifier: Comparison.Quantifier) -> Result<ResolvedPath, Fault> {

@@ -30,7 +30,8 @@ enum PredicateWords {
         case "LOWER", "UPPER", "LOWERCASE", "UPPERCASE", "LCASE", "UCASE":
             "to ignore case, write [c] after the operator, like name ==[c] \"ann\""
         case "COUNT", "SIZE": "to count related objects, write @count after the relationship, like phones.@count"
-        case "SUM", "MIN", "MAX", "AVG", "AVERAGE": "of all objects behind a relationship there is only @count"
+        case "SUM", "MIN", "MAX", "AVG", "AVERAGE":
+            "write @sum, @min, @max or @avg after the relationship, like phones.@sum.minutes"
         case "SUBQUERY", "EXISTS":
             "write SUBQUERY(phones, $p, $p.number BEGINSWITH \"+41\").@count > 0"
         case "SUBTREE": "write SELF IN SUBTREE(id)"

@@ -64,14 +64,27 @@ extension PropertyPath {
     /// Returns the type of the path's last attribute, or of the function of it; `nil` for an object or a count, or if
     /// the path is invalid.
     public func attributeType(of entity: EntityDescription, in model: ManagedObjectModel) -> AttributeType? {
-        var entity: EntityDescription? = entity
-        for step in self.steps { entity = (entity?.relationship(step)?.destination).flatMap { model.entity($0) } }
         switch self.leaf {
         case .object, .count, .countWhere: return nil
-        case .attribute(let property): return entity?.attribute(property)?.type
-        case .aggregate(let function, let relationship, let property):
-            let destination = (entity?.relationship(relationship)?.destination).flatMap { model.entity($0) }
-            return destination?.attribute(property).flatMap { function.type(of: $0.type) }
+        case .attribute(let property):
+            return self.end(of: entity, in: model)?.attribute(property)?.type
+        case .aggregate(let function, _, _):
+            return self.aggregatedType(of: entity, in: model).flatMap { function.type(of: $0) }
+        }
+    }
+
+    /// Returns the type of the values that the path's function takes; `nil` if it has none, or is invalid.
+    package func aggregatedType(of entity: EntityDescription, in model: ManagedObjectModel) -> AttributeType? {
+        guard case .aggregate(_, let relationship, let attribute) = self.leaf,
+            let list = self.end(of: entity, in: model)?.relationship(relationship)
+        else { return nil }
+        return model.entity(list.destination)?.attribute(attribute)?.type
+    }
+
+    /// Returns the entity of the objects that the steps lead to.
+    private func end(of entity: EntityDescription, in model: ManagedObjectModel) -> EntityDescription? {
+        self.steps.reduce(entity) { here, step in
+            (here?.relationship(step)?.destination).flatMap { model.entity($0) }
         }
     }
 }

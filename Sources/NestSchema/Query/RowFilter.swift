@@ -7,7 +7,7 @@ package final class RowFilter: Hashable, Sendable {
     private enum Operand: Sendable {
         case slot(Int)
         case object
-        /// A value behind to-one steps, or `@count`.
+        /// A value behind to-one steps, `@count`, or a function such as `@sum`.
         case related(RelatedValue)
         /// `ANY`, `ALL`, `NONE`: compares the number of objects that count.
         case quantified(RelatedValue, Comparison.Quantifier)
@@ -105,7 +105,12 @@ package final class RowFilter: Hashable, Sendable {
                 preconditionFailure("a count is of a to-many step")
             }
             return .related(count)
-        // `PathResolver` refuses functions in predicates, and a quantifier before a SUBQUERY.
+        case (.one, .aggregate(let function, _, _)):
+            guard let type = comparison.path.aggregatedType(of: entity, in: layout.model),
+                let value = RelatedValue.aggregate(function, path, type: type)
+            else { preconditionFailure("a function is of an attribute behind a to-many step") }
+            return .related(value)
+        // `PathResolver` refuses a quantifier before these.
         case (_, .aggregate), (_, .countWhere): preconditionFailure("a predicate without faults")
         case (.one, _):
             switch (path.isOwn, path.leaf) {

@@ -60,7 +60,7 @@ extension NaiveResults {
     }
 
     private func leafType(_ path: PropertyPath, of id: ObjectID) -> AttributeType? {
-        self.rows[id].flatMap { self.attribute(path, $0.entity)?.type }
+        self.rows[id].flatMap { self.model.entity($0.entity) }.flatMap { path.attributeType(of: $0, in: self.model) }
     }
 
     /// Whether an object is below `root` at any depth.

@@ -95,6 +95,7 @@ extension SeededRandom {
         let quantifiers = Comparison.Quantifier.allCases + [.one, .one]
         let quantifier = quantifiers.randomElement(using: &self)!
         var ends: [PathEnd] = [.attribute, .attribute, .object, .count]
+        if nesting == 0, quantifier == .one { ends.append(.aggregate) }
         if scene.hasSubqueries, quantifier == .one, nesting < 2 { ends += [.countWhere, .countWhere] }
         let path = self.path(scene, of: entity, toMany: quantifier != .one, ends: ends, nesting: nesting)
         return path.flatMap { self.comparison(scene, entity, quantifier, $0) }.map { FetchPredicate($0) }
@@ -117,6 +118,28 @@ extension SeededRandom {
         )
     }
 
+    /// Returns the type of a path's function, and values to compare it with.
+    private func aggregated(
+        _ scene: Scene,
+        _ path: PropertyPath,
+        _ entity: EntityDescription
+    ) -> (AttributeType, [AttributeValue])? {
+        guard case .aggregate(let function, let list, let attribute) = path.leaf,
+            let type = path.attributeType(of: entity, in: scene.model)
+        else { return nil }
+        if function.isOfOrder {
+            var leaf = path
+            leaf.steps.append(list)
+            leaf.leaf = .attribute(attribute)
+            return scene.naive.attribute(leaf, entity.number).map { (type, scene.values($0)) }
+        }
+        switch type {
+        case .decimal: return (type, ["0", "1", "0.5", "2", "-1.5"].map { .string($0) })
+        case .double, .float: return (type, [0, 1, 1.5, -2].map { .double($0) })
+        default: return (type, [0, 1, 2, 7, -1].map { .integer($0) } + [.double(1.5)])
+        }
+    }
+
     private mutating func comparison(
         _ scene: Scene,
         _ entity: EntityDescription,
@@ -133,7 +156,10 @@ extension SeededRandom {
             pool = (0..<4).map { .integer($0) } + [.double(1), .double(1.5)]
             operators += [.less, .lessOrEqual, .greater, .greaterOrEqual, .between]
         case .aggregate:
-            return nil
+            guard let (type, values) = self.aggregated(scene, path, entity) else { return nil }
+            pool = values
+            isText = type == .string || type == .uri
+            operators += [.less, .lessOrEqual, .greater, .greaterOrEqual, .between]
         case .attribute:
             guard let attribute = scene.naive.attribute(path, entity.number) else { return nil }
             pool = scene.values(attribute)

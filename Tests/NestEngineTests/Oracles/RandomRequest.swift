@@ -147,6 +147,7 @@ extension ObjectFetchRequest {
                 }
                 let isPaired = naive.model.entities.contains { $0.relationship(list)?.join != nil }
                 if isPaired { features.append("subquery of pairs") }
+            case (_, .one, .aggregate(let function, _, _)): features += ["function", "@\(function.name)"]
             case (_, .one, _): features.append(comparison.path.steps.isEmpty ? "own" : "to one")
             case (_, let quantifier, .count): features += ["\(quantifier)", "\(quantifier) of counts"]
             case (_, let quantifier, _): features.append("\(quantifier)")

@@ -4,7 +4,7 @@ import NestProtocol
 import NestTestSupport
 import Testing
 
-/// Functions of related objects as columns, with the model `ModelDraft.workshop`.
+/// Functions of related objects, as columns and in predicates, with the model `ModelDraft.workshop`.
 @Suite struct AggregateTests {
     private let model: ManagedObjectModel
     private var fixture: EngineFixture
@@ -187,14 +187,53 @@ import Testing
         #expect(self.client.ended.map(\.code) == [.valueTooLarge])
     }
 
-    @Test func predicatesHaveNoFunctions() throws {
+    @Test func predicatesOfFunctionsFollow() throws {
+        self.client.expectedEnds = [.valueTooLarge]
         let user = try #require(self.model.entity(named: "User"))
-        let path = try PropertyPath("entries.@sum.size", of: user, in: self.model)
-        #expect(path.text(of: user, in: self.model) == "entries.@sum.size")
-        let comparison = Comparison(path: path, operator: .greater, values: [.integer(1)])
+        let predicate = try FetchPredicate("entries.@sum.size > 4 AND entries.@min.size != 3", of: user, in: self.model)
+        let request = ObjectFetchRequest(entity: user.number, predicate: predicate).canonical(in: self.model)
+        let (one, other) = (try self.insertUser(), try self.insertUser())
+        try self.fixture.perform([self.client.subscribe(request)])
+        func ids() throws -> [ObjectID] {
+            try #require(self.client.subscriptions[request]?.state).sections.flatMap { $0.rows.map(\.id) }
+        }
+        #expect(try ids() == [])
+        let entry = try #require(try self.fixture.write(self.client, [self.entry(of: one, 5)]).firstInserted)
+        try self.fixture.write(self.client, [self.entry(of: other, 3), self.entry(of: other, 4)])
+        #expect(try ids() == [one])
+        try self.fixture.write(self.client, [self.entry(of: other, -2)])
+        #expect(try ids() == [one, other])
+        try self.fixture.write(self.client, [.delete(.object(entry))])
+        #expect(try ids() == [other])
+        try self.fixture.write(self.client, [self.entry(of: other, .max)])
+        #expect(self.client.ended.map(\.code) == [.valueTooLarge])
+    }
+
+    @Test func predicatesOfSubqueriesHaveNoFunctions() throws {
+        let user = try #require(self.model.entity(named: "User"))
+        let entry = try #require(self.model.entity(named: "Entry"))
+        let inner = Comparison(
+            path: try PropertyPath("children.@sum.size", of: entry, in: self.model),
+            operator: .greater,
+            values: [.integer(1)]
+        )
+        let path = PropertyPath(leaf: .countWhere(self.model.number("User", "entries"), FetchPredicate(inner)))
+        let comparison = Comparison(path: path, operator: .greater, values: [.integer(0)])
         let request = ObjectFetchRequest(entity: user.number, predicate: FetchPredicate(comparison))
         let error = try self.fixture.ask(self.client, .fetch(request, atLeast: Revision(0))).error
         #expect(error?.code == .invalidPredicate)
+        let texts = [
+            ("SUBQUERY(entries, $e, $e.children.@sum.size > 1).@count > 0", 36, "@sum cannot be inside a SUBQUERY"),
+            ("ANY entries.children.@sum.size > 1", 27, "@sum is of the objects of one to-many relationship"),
+            ("ANY entries.@sum.size > 1", 5, "entries.@sum.size leads to one"),
+        ]
+        for (text, column, message) in texts {
+            let error = #expect(throws: PredicateSyntaxError.self) {
+                try FetchPredicate(text, of: user, in: self.model)
+            }
+            let isFault = error?.column == column && error?.message.hasPrefix(message) == true
+            #expect(isFault, "\(text): \(String(describing: error))")
+        }
     }
 
     @Test func faultsSayWhatToWrite() throws {

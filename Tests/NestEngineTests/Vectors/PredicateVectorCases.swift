@@ -95,6 +95,14 @@ enum PredicateVectorCases {
         "NOT SUBQUERY(team, $p, NOT $p.score > 0).@count < 2",
         "SUBQUERY(phones, $p, $p.number MATCHES '.*1').@count > 0",
         "ANY team.name != 'ann'", "ALL tags.title LIKE '*d'", "NONE tags.title == ''", "ANY team == nil",
+        // Functions.
+        "team.@sum.age > 40", "team.@sum.age == 0", "team.@min.age < 0", "team.@max.age >= 10.0",
+        "team.@max.name ==[c] 'ann'",
+        "team.@max.name CONTAINS 'n'", "team.@avg.age > 1.5", "team.@avg.age == nil", "team.@avg.score <= 2.5",
+        "team.@sum.money > 12", "team.@min.money IN {0, -12.5}", "team.@max.born >= 2026-02-01",
+        "boss.team.@max.age == 41",
+        "boss.team.@sum.age == nil", "tags.@min.title == 'red'", "team.@max.active == YES", "team.@max.photo != nil",
+        "NOT team.@min.key == nil", "team.@sum.score BETWEEN {0, 100} AND team.@count > 1",
         // SELF and sub-trees.
         "SELF == 5", "SELF != 5", "SELF IN {}", "SELF IN SUBTREE(5)", "SELF IN SUBTREE(8, team)",
         "NOT SELF IN SUBTREE(5)", "SELF IN SUBTREE(99)", "SELF IN SUBTREE(15) OR SELF == 15",
@@ -123,7 +131,9 @@ enum PredicateVectorCases {
         Case(entity: "Tag", text: "ANY people.name == 'Ann'"), Case(entity: "Tag", text: "people.@count == 2"),
         Case(entity: "Tag", text: "NONE people.boss == 5"), Case(entity: "Tag", text: "title ==[cd] 'RED'"),
         Case(entity: "Tag", text: "SUBQUERY(people, $p, $p.age > 0 AND $p.boss == 5).@count > 0"),
-        Case(entity: "Tag", text: "title > ''"), Case(entity: "Tag", text: "ALL people.phones.@count > 0"),
+        Case(entity: "Tag", text: "people.@max.age > 10"), Case(entity: "Tag", text: "people.@sum.level != 0"),
+        Case(entity: "Phone", text: "owner.tags.@max.title == 'red'"), Case(entity: "Tag", text: "title > ''"),
+        Case(entity: "Tag", text: "ALL people.phones.@count > 0"),
     ]
 
     /// 2026-03-29 12:00 UTC, a day of 23 hours in Berlin.

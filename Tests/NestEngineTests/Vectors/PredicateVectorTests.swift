@@ -29,7 +29,7 @@ import Testing
         relationships are in related. rows: the objects of each entity and those below it. cases: a text, read with the \
         names of an entity, a zone (none: UTC) and a time (none: 0, 1970-01-01), gives exactly these bytes (section 9 of \
         protocol.md); truth has an element for each id in rows. \
-        canonical is the text that the program prints. regex: it has a MATCHES, whose syntax is that of RE2. programs: \
+        canonical is the text that the program prints. regex: it has a MATCHES, whose syntax is that of RE2. function: it has an @sum, @min, @max or @avg. programs: \
         bytes that no text gives, their truth, and the canonical bytes of the same predicate. faults: texts of Person \
         that are refused, with the column, counted from 1 in Unicode scalars, and the message.
         """

@@ -78,6 +78,7 @@ final class PredicateVectorWorld {
         if !vector.zone.isEmpty { members["zone"] = .string(vector.zone) }
         if vector.now != 0 { members["now"] = .integer(vector.now) }
         if predicate.allComparisons.contains(where: { $0.operator == .matches }) { members["regex"] = true }
+        if predicate.allComparisons.contains(where: { $0.path.leaf.isAggregate }) { members["function"] = true }
         return .object(members)
     }
 
@@ -123,4 +124,8 @@ final class PredicateVectorWorld {
         let name = self.naive.value(PropertyNumber(1), of: id).stringValue ?? ""
         return name.count == name.unicodeScalars.count
     }
+}
+
+extension PropertyPath.Leaf {
+    fileprivate var isAggregate: Bool { if case .aggregate = self { true } else { false } }
 }

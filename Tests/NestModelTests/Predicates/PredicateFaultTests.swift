@@ -38,7 +38,7 @@ import Testing
         ("age > 3 AND any LIKE 'x'", 13, "'any' is a keyword: write #any for the property"),
         ("Not == 'x'", 1, "'Not' is a keyword: write #Not for the property"),
         ("self.name == 'x'", 5, "SELF is the object: write #self for the property"),
-        ("phones.@max.number == 5", 9, "predicates have no @max: only @count"),
+        ("phones.@median.number == 5", 9, "there is no @median: only @count, @sum, @min, @max, @avg"),
         ("phones@count > 5", 7, "write a point before @, like phones.@count"),
         ("boss.@count > 5", 7, "@count counts the objects of a to-many relationship"),
         ("phones.number == 'x'", 1, "write ANY, ALL or NONE before it, or count with phones.@count"),
