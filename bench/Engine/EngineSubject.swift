@@ -105,6 +105,22 @@ package final class EngineSubject {
         return run
     }
 
+    /// Commits a group of one-mutation requests in one SQLite transaction, `times` times. As in a server, the requests
+    /// of a group arrive when the group before is done, and what was sent is not kept.
+    package func commit(_ group: [Mutation], times: Int) throws {
+        try self.store.access {
+            for _ in 0..<times {
+                let inputs = group.map { self.request(.transaction(WriteTransaction(mutations: [$0]))) }
+                try Self.refuseFailures(self.perform(inputs))
+                while self.engine.hasBacklog { try Self.refuseFailures(self.perform([])) }
+            }
+        }
+    }
+
+    private static func refuseFailures(_ effects: [EngineEffect]) throws {
+        for case .reply(_, _, .failure(let error)) in effects { throw Failure(description: "\(error)") }
+    }
+
     /// Commits transactions of many mutations as one batch. Subscribers see one change.
     @discardableResult
     package func write(_ transactions: [[Mutation]]) throws -> Run {
@@ -146,9 +162,7 @@ package final class EngineSubject {
     package func get(_ objects: [ObjectID], times: Int) throws {
         try self.store.access {
             for _ in 0..<times {
-                for effect in self.perform(objects.map { self.request(.object($0)) }) {
-                    if case .reply(_, _, .failure(let error)) = effect { throw Failure(description: "\(error)") }
-                }
+                try Self.refuseFailures(self.perform(objects.map { self.request(.object($0)) }))
             }
         }
     }
