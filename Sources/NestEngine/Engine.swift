@@ -164,7 +164,8 @@ package final class Engine {
 
     /// After a failure nothing more is written.
     private func advancePreparations(isIdle: Bool, now: Int64) {
-        guard self.health.failure == nil else { return }
+        // Most turns have nothing to prepare: nothing is copied for them.
+        guard !self.turns.isEmpty || self.store.hasPreparations, self.health.failure == nil else { return }
         do throws(StoreError) {
             try self.preparations.advance(self.turns, isIdle: isIdle, now: now, refusal: self.health.refusal)
         } catch {

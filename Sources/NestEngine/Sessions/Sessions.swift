@@ -50,17 +50,18 @@ package final class Sessions {
     subscript(number: UInt64) -> SessionStacks { self.stacks[number] ?? SessionStacks() }
 
     /// Records a committed transaction.
-    func record(_ header: JournalHeader) { self.record([header]) }
+    func record(_ header: JournalHeader) { self.record(CollectionOfOne(header)) }
 
     /// Records committed transactions. Consecutive ones are often of one session, which is looked up once.
-    func record(_ headers: [JournalHeader]) {
-        var start = 0
-        while start < headers.count {
+    func record<Headers: RandomAccessCollection>(_ headers: Headers)
+    where Headers.Element == JournalHeader, Headers.Index == Int {
+        var start = headers.startIndex
+        while start < headers.endIndex {
             let number = headers[start].sessionNumber
             var end = start + 1
-            while end < headers.count, headers[end].sessionNumber == number { end += 1 }
+            while end < headers.endIndex, headers[end].sessionNumber == number { end += 1 }
             self.noteWriting(headers[start])
-            self.record(headers, start..<end, in: &self.stacks[number, default: SessionStacks()])
+            self.record(headers[start..<end], in: &self.stacks[number, default: SessionStacks()])
             start = end
         }
     }
@@ -73,10 +74,10 @@ package final class Sessions {
         self.changed.insert(header.sessionNumber)
     }
 
-    private func record(_ headers: [JournalHeader], _ range: Range<Int>, in stacks: inout SessionStacks) {
-        for index in range {
-            stacks.record(headers[index])
-            if headers[index].key != nil { self.keys.record(headers[index]) }
+    private func record(_ headers: some Sequence<JournalHeader>, in stacks: inout SessionStacks) {
+        for header in headers {
+            stacks.record(header)
+            if header.key != nil { self.keys.record(header) }
         }
     }
 

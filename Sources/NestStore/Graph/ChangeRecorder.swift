@@ -9,7 +9,7 @@ import NestSchema
 /// of a transaction insert stay in memory: a later step may change them again, and there are at most
 /// `Limits.mutationsPerTransactionMax` of them.
 ///
-/// One recorder serves the requests of a group one after the other; see `begin`.
+/// One recorder serves the requests of groups one after the other; see `begin`.
 final class ChangeRecorder {
     private(set) var revision: Revision
     private let layout: ModelLayout
@@ -17,7 +17,7 @@ final class ChangeRecorder {
     /// The distance between the positions of appended objects.
     let orderStep: Int64
     /// Writes full blocks to the journal, and knows whether a live result or subscription needs an object in a block.
-    unowned let group: WriteGroup
+    private(set) unowned var group: WriteGroup
     private var isBlockConcerned = false
     private var concernedBlocks: [Int] = []
     private var streamedEntities: Set<EntityNumber> = []
@@ -84,9 +84,13 @@ final class ChangeRecorder {
             && self.repositionOrder.isEmpty && self.finishedRepositions.isEmpty
     }
 
-    /// Begins the group's next request, after one that has succeeded. Precondition: `isPlain`.
-    func begin(_ revision: Revision) {
+    /// Forgets the objects of a request that has succeeded.
+    func rest() { self.changed = [] }
+
+    /// Begins the next request, after one that has succeeded. Precondition: `isPlain`.
+    func begin(_ revision: Revision, _ group: WriteGroup) {
         self.revision = revision
+        self.group = group
         self.changed = []
         self.placed = SmallSet()
         self.disturbed = SmallSet()
@@ -112,11 +116,12 @@ final class ChangeRecorder {
         }
         var before = before
         if before != nil { self.restorePositions(entity, id, &before!) }
-        let object = ChangedRow(entity: entity, id: id, before: before, after: after)
+        // Made where it is used: otherwise it would be copied there.
         if isBulk, self.changed.count >= self.changedMax {
-            try self.stream(object)
+            try self.stream(ChangedRow(entity: entity, id: id, before: before, after: after))
         } else {
-            self.append(object)
+            self.changed.append(ChangedRow(entity: entity, id: id, before: before, after: after))
+            self.noteAppended(id)
         }
     }
 
@@ -159,6 +164,10 @@ final class ChangeRecorder {
     private func append(_ object: consuming ChangedRow) {
         let id = object.id
         self.changed.append(object)
+        self.noteAppended(id)
+    }
+
+    private func noteAppended(_ id: ObjectID) {
         if !self.indexes.isEmpty {
             self.indexes[id] = self.changed.count - 1
         } else if self.changed.count > Self.searchedMax {

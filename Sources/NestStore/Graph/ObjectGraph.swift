@@ -6,15 +6,15 @@ import NestSchema
 /// Enforces the rules of the model: inverses, delete rules, order, no cycles, validation. After an error
 /// `recorder.hasWritten` states whether the request must be rolled back.
 ///
-/// One graph serves the requests of a group one after the other, because most are small; see `begin`. A request must
-/// not keep it.
+/// One graph serves the requests of groups one after the other, because most are small; see `begin`. A request must not
+/// keep it.
 package final class ObjectGraph {
     let layout: ModelLayout
     let recorder: ChangeRecorder
     let tables: [EntityTable]
     let memory: BulkMemory
     /// The time of the request, in microseconds since 1970-01-01 UTC.
-    let time: Int64
+    private(set) var time: Int64
     /// The session whose reserved ids the request may use.
     package var sessionNumber: UInt64 = 0
     /// The prepared write that the request may apply.
@@ -70,9 +70,16 @@ package final class ObjectGraph {
             && self.recorder.isPlain
     }
 
-    /// Begins the group's next request, after one that has succeeded. Precondition: `isPlain`.
-    func begin(_ revision: Revision, nextObjectID: Int64) {
-        self.recorder.begin(revision)
+    /// Forgets the objects of a request that has succeeded: the next request may come much later.
+    func rest() {
+        self.recorder.rest()
+        self.runs = []
+    }
+
+    /// Begins the next request, after one that has succeeded. Precondition: `isPlain`.
+    func begin(_ revision: Revision, nextObjectID: Int64, time: Int64, _ group: WriteGroup) {
+        self.recorder.begin(revision, group)
+        self.time = time
         self.nextObjectID = nextObjectID
         self.firstObjectID = nextObjectID
         self.results.removeAll(keepingCapacity: true)
