@@ -58,14 +58,14 @@ package final class EngineSubject {
     private func perform(_ inputs: [EngineInput]) -> [EngineEffect] {
         self.now += 1_000
         var effects = self.engine.perform(inputs, now: self.now)
-        for effect in effects {
-            switch effect {
-            // Does the work of the server's reader threads.
-            case .read(let read):
+        for index in effects.indices {
+            // Looked at in place: other effects are not copied.
+            if case .read(let read) = effects[index] {
+                // Does the work of the server's reader threads.
                 effects += self.engine.perform([.read(read.id, read.run(self.reader))], now: self.now)
-            // The connection has read everything at once.
-            case .whenDrained(let id): effects += self.engine.perform([.drained(id)], now: self.now)
-            default: break
+            } else if case .whenDrained(let id) = effects[index] {
+                // The connection has read everything at once.
+                effects += self.engine.perform([.drained(id)], now: self.now)
             }
         }
         self.engine.checkpointIfDue()
@@ -118,7 +118,9 @@ package final class EngineSubject {
     }
 
     private static func refuseFailures(_ effects: [EngineEffect]) throws {
-        for case .reply(_, _, .failure(let error)) in effects { throw Failure(description: "\(error)") }
+        for index in effects.indices {
+            if case .reply(_, _, .failure(let error)) = effects[index] { throw Failure(description: "\(error)") }
+        }
     }
 
     /// Commits transactions of many mutations as one batch. Subscribers see one change.

@@ -321,7 +321,7 @@ struct Commit {
 
     private mutating func accept(_ pending: PendingGroup, _ requests: [WriteRequest]) {
         self.owners.formUnion(pending.owners)
-        self.sessions.record(pending.results.lazy.map { $0.result.header })
+        self.sessions.record(pending.results.count) { pending.results[$0].result.header }
         for (_, result) in pending.results {
             self.changes.append(result.changes)
             if result.changes.blockCount > 0 { self.isBulk = true }

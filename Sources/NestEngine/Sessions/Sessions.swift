@@ -50,18 +50,18 @@ package final class Sessions {
     subscript(number: UInt64) -> SessionStacks { self.stacks[number] ?? SessionStacks() }
 
     /// Records a committed transaction.
-    func record(_ header: JournalHeader) { self.record(CollectionOfOne(header)) }
+    func record(_ header: JournalHeader) { self.record(1) { _ in header } }
 
-    /// Records committed transactions. Consecutive ones are often of one session, which is looked up once.
-    func record<Headers: RandomAccessCollection>(_ headers: Headers)
-    where Headers.Element == JournalHeader, Headers.Index == Int {
-        var start = headers.startIndex
-        while start < headers.endIndex {
-            let number = headers[start].sessionNumber
+    /// Records `count` committed transactions. Consecutive ones are often of one session, which is looked up once.
+    @inline(__always)
+    func record(_ count: Int, _ header: (Int) -> JournalHeader) {
+        var start = 0
+        while start < count {
+            let first = header(start)
             var end = start + 1
-            while end < headers.endIndex, headers[end].sessionNumber == number { end += 1 }
-            self.noteWriting(headers[start])
-            self.record(headers[start..<end], in: &self.stacks[number, default: SessionStacks()])
+            while end < count, header(end).sessionNumber == first.sessionNumber { end += 1 }
+            self.noteWriting(first)
+            self.record(start..<end, header, in: &self.stacks[first.sessionNumber, default: SessionStacks()])
             start = end
         }
     }
@@ -74,8 +74,10 @@ package final class Sessions {
         self.changed.insert(header.sessionNumber)
     }
 
-    private func record(_ headers: some Sequence<JournalHeader>, in stacks: inout SessionStacks) {
-        for header in headers {
+    @inline(__always)
+    private func record(_ range: Range<Int>, _ header: (Int) -> JournalHeader, in stacks: inout SessionStacks) {
+        for index in range {
+            let header = header(index)
             stacks.record(header)
             if header.key != nil { self.keys.record(header) }
         }

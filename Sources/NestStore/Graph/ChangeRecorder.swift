@@ -114,15 +114,16 @@ final class ChangeRecorder {
             if self.changed[index].before != nil { self.rewritten.insert(index) }
             return
         }
-        var before = before
-        if before != nil { self.restorePositions(entity, id, &before!) }
-        // Made where it is used: otherwise it would be copied there.
         if isBulk, self.changed.count >= self.changedMax {
-            try self.stream(ChangedRow(entity: entity, id: id, before: before, after: after))
-        } else {
-            self.changed.append(ChangedRow(entity: entity, id: id, before: before, after: after))
-            self.noteAppended(id)
+            return try self.stream(ChangedRow(entity: entity, id: id, before: before, after: after))
         }
+        if var before {
+            self.restorePositions(entity, id, &before)
+            self.changed.append(ChangedRow(entity: entity, id: id, before: before, after: after))
+        } else {
+            self.changed.append(ChangedRow(entity: entity, id: id, before: nil, after: after))
+        }
+        self.noteAppended(id)
     }
 
     /// Records a deletion, with the neighbours that the object had.
@@ -317,10 +318,12 @@ final class ChangeRecorder {
         self.index(of: id).map { self.changedEntity(at: $0) }
     }
 
-    /// Returns the value of a slot of an object in `changed`, the last one if the object was deleted; otherwise `nil`.
-    func changedValue(_ id: ObjectID, _ slot: Int) -> AttributeValue? {
-        guard let index = self.index(of: id) else { return nil }
-        return self.changed.inPlace { $0[index].after?.values[slot] ?? $0[index].before?.values[slot] }
+    /// Returns the index of an object in `changed`; `nil` if it is not there.
+    func changedIndex(of id: ObjectID) -> Int? { self.index(of: id) }
+
+    /// Returns the value of a slot of an object in `changed`, the last one if the object was deleted.
+    func changedValue(at index: Int, _ slot: Int) -> AttributeValue? {
+        self.changed.inPlace { $0[index].after?.values[slot] ?? $0[index].before?.values[slot] }
     }
 
     /// Whether an object in `changed` existed before this request; `nil` for other objects.
@@ -371,6 +374,18 @@ final class ChangeRecorder {
         self.changed.inPlace { changed in
             for index in changed.indices {
                 let entityLayout = self.layout[changed[index].entity]!
+                // Most objects are inserted: their parts are passed one by one, because the whole would be copied.
+                if changed[index].before == nil, let places = changed[index].after?.places {
+                    bytes.write(
+                        insertOf: changed[index].entity,
+                        changed[index].id,
+                        changed[index].after!.values,
+                        places,
+                        entityLayout
+                    )
+                    inserted += 1
+                    continue
+                }
                 // An inserted or deleted object has no renumberings: this check avoids a copy of the object.
                 let isThere = changed[index].before != nil && changed[index].after != nil
                 let repositions = isThere ? changed[index].repositions(entityLayout) : []
