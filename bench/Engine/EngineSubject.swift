@@ -59,13 +59,13 @@ package final class EngineSubject {
         self.now += 1_000
         var effects = self.engine.perform(inputs, now: self.now)
         for index in effects.indices {
-            // Looked at in place: other effects are not copied.
-            if case .read(let read) = effects[index] {
-                // Does the work of the server's reader threads.
+            switch effects[index] {
+            // Does the work of the server's reader threads.
+            case .read(let read):
                 effects += self.engine.perform([.read(read.id, read.run(self.reader))], now: self.now)
-            } else if case .whenDrained(let id) = effects[index] {
-                // The connection has read everything at once.
-                effects += self.engine.perform([.drained(id)], now: self.now)
+            // The connection has read everything at once.
+            case .whenDrained(let id): effects += self.engine.perform([.drained(id)], now: self.now)
+            default: break
             }
         }
         self.engine.checkpointIfDue()
@@ -108,19 +108,18 @@ package final class EngineSubject {
     /// Commits a group of one-mutation requests in one SQLite transaction, `times` times. As in a server, the requests
     /// of a group arrive when the group before is done, and what was sent is not kept.
     package func commit(_ group: [Mutation], times: Int) throws {
-        try self.store.access {
+        let end = self.store.head.rawValue + UInt64(group.count * times)
+        self.store.access {
             for _ in 0..<times {
-                let inputs = group.map { self.request(.transaction(WriteTransaction(mutations: [$0]))) }
-                try Self.refuseFailures(self.perform(inputs))
-                while self.engine.hasBacklog { try Self.refuseFailures(self.perform([])) }
+                let inputs = group.map {
+                    self.request(.transaction(WriteTransaction(mutations: [$0]), requestHash: 0))
+                }
+                _ = self.perform(inputs)
+                while self.engine.hasBacklog { _ = self.perform([]) }
             }
         }
-    }
-
-    private static func refuseFailures(_ effects: [EngineEffect]) throws {
-        for index in effects.indices {
-            if case .reply(_, _, .failure(let error)) = effects[index] { throw Failure(description: "\(error)") }
-        }
+        // Looking at each reply would be counted too.
+        guard self.store.head.rawValue == end else { throw Failure(description: "a write was refused") }
     }
 
     /// Commits transactions of many mutations as one batch. Subscribers see one change.
@@ -164,7 +163,9 @@ package final class EngineSubject {
     package func get(_ objects: [ObjectID], times: Int) throws {
         try self.store.access {
             for _ in 0..<times {
-                try Self.refuseFailures(self.perform(objects.map { self.request(.object($0)) }))
+                for case .reply(_, _, .failure(let error)) in self.perform(objects.map { self.request(.object($0)) }) {
+                    throw Failure(description: "\(error)")
+                }
             }
         }
     }

@@ -168,9 +168,7 @@ package final class Admission {
 extension EngineReply {
     /// The approximate size of the reply if it may be large, otherwise 0.
     var byteCount: Int {
-        // Receipts are the most frequent replies; the other cases are copied.
-        if case .receipt = self { return 0 }
-        return switch self {
+        switch self {
         case .snapshot(_, let rows, let totals): rows.reduce(64 + (totals?.count ?? 0)) { $0 + $1.bytes.count }
         case .object(let body): body.bytes.count
         case .answer(_, let byteCount): byteCount

@@ -85,6 +85,18 @@ extension ByteWriter {
             self.write(count: Int(layout.properties[slot].rawValue))
             self.write(value: values[slot])
         }
+        if kind == .insert, placingCount == 1, let slot = layout.placedSlots.first(where: { !values[$0].isNull }),
+            let owner = values[slot].referenceValue
+        {
+            // Most inserts: the same bytes as below, for which memory is reserved once.
+            self.write(atMost: 7 * SmallBytes.varintMax + 1) { bytes in
+                bytes.write(count: 1)
+                bytes.write(count: Int(layout.properties[slot].rawValue))
+                bytes.write(byte: 0)
+                bytes.write(PlaceRecord(owner: owner, place: places[layout.placeOfSlot[slot]]))
+            }
+            return
+        }
         self.write(count: placingCount)
         for slot in values.indices where layout.placeOfSlot[slot] >= 0 {
             guard let owner = values[slot].referenceValue else { continue }
@@ -106,13 +118,7 @@ extension ByteWriter {
 
     private mutating func write(placeRecord: PlaceRecord?) {
         guard let record = placeRecord else { return self.write(count: 0) }
-        self.write(atMost: 5 * SmallBytes.varintMax) { bytes in
-            bytes.write(objectID: record.owner)
-            bytes.write(integer: record.place.position)
-            bytes.write(varint: record.place.stamp)
-            bytes.write(varint: UInt64(clamping: record.neighbours?.left?.rawValue ?? 0))
-            bytes.write(varint: UInt64(clamping: record.neighbours?.right?.rawValue ?? 0))
-        }
+        self.write(atMost: 5 * SmallBytes.varintMax) { $0.write(record) }
     }
 
     package mutating func write(reposition: Reposition) {
@@ -122,6 +128,18 @@ extension ByteWriter {
         self.write(objectID: reposition.id)
         self.write(integer: reposition.oldPosition)
         self.write(integer: reposition.newPosition)
+    }
+}
+
+extension SmallBytes {
+    /// Writes at most five numbers.
+    @inline(__always)
+    fileprivate mutating func write(_ record: PlaceRecord) {
+        self.write(objectID: record.owner)
+        self.write(integer: record.place.position)
+        self.write(varint: record.place.stamp)
+        self.write(varint: UInt64(clamping: record.neighbours?.left?.rawValue ?? 0))
+        self.write(varint: UInt64(clamping: record.neighbours?.right?.rawValue ?? 0))
     }
 }
 

@@ -73,13 +73,14 @@ extension ObjectGraph {
         return id
     }
 
-    /// Returns the values in memory of their own. Faster than the first change of a shared array, which copies values
-    /// of any type.
+    /// Returns the values in memory of their own. The first change of a shared array does the same, but copies values
+    /// of any type, which costs more.
+    @inline(__always)
     private static func copied(_ values: [AttributeValue]) -> [AttributeValue] {
-        [AttributeValue](unsafeUninitializedCapacity: values.count) { memory, count in
-            for index in values.indices { memory.initializeElement(at: index, to: values[index]) }
-            count = values.count
-        }
+        var copies: [AttributeValue] = []
+        copies.reserveCapacity(values.count)
+        for value in values { copies.append(value) }
+        return copies
     }
 
     /// Puts an object that is inserted without an owner under the root, as the last one.

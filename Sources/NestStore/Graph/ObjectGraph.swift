@@ -177,8 +177,6 @@ package final class ObjectGraph {
 
     /// Whether all steps that this step refers to succeeded: otherwise it cannot be checked.
     private func isCheckable(_ mutation: Mutation) throws(StoreError) -> Bool {
-        // Without faults no step was refused.
-        guard !self.faults.isEmpty else { return true }
         for reference in mutation.references where try self.resolve(reference) == Self.refused { return false }
         return true
     }
@@ -201,10 +199,13 @@ package final class ObjectGraph {
     ) throws(StoreError) -> [Receipt.Run] {
         for precondition in preconditions { try self.check(precondition) }
         self.isBatch = mutations.count > 1
-        for mutation in mutations {
+        // By index: a step is passed on in its parts, of which there are fewer than of the whole.
+        for index in mutations.indices {
             let resultCount = self.results.count
             do throws(StoreError) {
-                if try self.isCheckable(mutation) { try self.perform(mutation) }
+                // Without faults no step was refused.
+                let isCheckable = self.faults.isEmpty ? true : try self.isCheckable(mutations[index])
+                if isCheckable { try self.perform(mutations[index]) }
             } catch {
                 guard case .refused(let refusal) = error else { throw error }
                 if self.isBatch, !refusal.faults.isEmpty {
@@ -216,7 +217,7 @@ package final class ObjectGraph {
                     throw Self.refusal(self.faults)
                 }
             }
-            if mutation.hasResult, self.results.count == resultCount { self.results.append(Self.refused) }
+            if self.results.count == resultCount, mutations[index].hasResult { self.results.append(Self.refused) }
         }
         return self.runs
     }
@@ -234,6 +235,7 @@ package final class ObjectGraph {
         return .refused(.conflict, "the object \(id) changed\(at) revision \(base): read it and retry", object: id)
     }
 
+    @inline(__always)
     private func perform(_ mutation: Mutation) throws(StoreError) {
         switch mutation {
         case .insert(let entity, let values, let placements):
