@@ -17,7 +17,7 @@ extension Engine {
         _ requestID: UInt32,
         _ connection: EngineConnection
     ) -> Bool {
-        guard request.mayReserve, request.reservedCount != nil else { return false }
+        guard request.reservedCount != nil else { return false }
         let isNext = self.reservations.isTaken || self.reservations.waiting.isEmpty
         guard isNext, self.mayReserve else {
             self.reservations.waiting.append((connection.id, requestID, request))

@@ -44,14 +44,6 @@ package enum EngineRequest: Sendable {
 }
 
 extension EngineRequest {
-    /// Whether `reservedCount` may be other than `nil`. Looks at the case only: every request is asked.
-    @inline(__always) var mayReserve: Bool {
-        switch self {
-        case .reserveIDs, .forwarded: true
-        default: false
-        }
-    }
-
     /// The number of ids that the request reserves, also for a client of another node; `nil` if it is another request.
     var reservedCount: Int? {
         switch self {

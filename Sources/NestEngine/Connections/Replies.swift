@@ -19,9 +19,6 @@ struct Replies {
         if reply.hasConflicts { reply = self.withUsers(reply, connection.scope) }
         if connection.isWaiting {
             connection.heldReplies.append((requestID, reply))
-        } else if case .receipt = copy reply {
-            // The most frequent reply to a write, which counts for nothing.
-            effects.append(.reply(id, requestID: requestID, reply))
         } else {
             let byteCount = reply.byteCount
             effects.append(.reply(id, requestID: requestID, reply))
