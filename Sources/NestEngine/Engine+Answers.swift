@@ -11,7 +11,11 @@ extension Engine {
         _ effects: inout [EngineEffect]
     ) {
         if self.awaitsState(request, requestID, connection) { return }
-        if self.waitsForReservation(request, requestID, connection) { return }
+        // Reads of objects are the most frequent requests; the others are copied for the question.
+        if case .object = request {
+        } else if self.waitsForReservation(request, requestID, connection) {
+            return
+        }
         self.admission.charge(request)
         do throws(StoreError) {
             guard let reply = try self.reply(to: request, requestID, connection, now: now, &effects) else { return }

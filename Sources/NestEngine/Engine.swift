@@ -164,7 +164,8 @@ package final class Engine {
 
     /// After a failure nothing more is written.
     private func advancePreparations(isIdle: Bool, now: Int64) {
-        guard self.health.failure == nil else { return }
+        // Most turns have nothing to prepare: nothing is copied for them.
+        guard !self.turns.isEmpty || self.store.hasPreparations, self.health.failure == nil else { return }
         do throws(StoreError) {
             try self.preparations.advance(self.turns, isIdle: isIdle, now: now, refusal: self.health.refusal)
         } catch {
@@ -183,7 +184,13 @@ package final class Engine {
         var drained: Set<ConnectionID> = []
         // Most inputs are writes.
         writes.reserveCapacity(inputs.count)
-        for input in inputs {
+        for index in inputs.indices {
+            // Most inputs are requests, of which only the parts are copied.
+            if case .request(let id, let requestID, let request) = inputs[index] {
+                self.begin(request, requestID, of: id, inputs[index], &writes, &later)
+                continue
+            }
+            let input = inputs[index]
             switch input {
             case .connected(
                 let id,
@@ -229,23 +236,7 @@ package final class Engine {
                 // Before the writes, so that their pushes are held. If the connection drained earlier in this batch,
                 // the order of both is kept.
                 if drained.contains(id) { later.append(input) } else { self.block(id) }
-            case .request(let id, let requestID, let request):
-                guard let connection = self.connections.recent(id) else {
-                    later.append(input)
-                    continue
-                }
-                if self.scopes.hasBacklog, self.scopes.hold(connection.scope, input) { continue }
-                if let write = WriteRequest.from(request, connection, requestID, self.limits) {
-                    if self.turns.isEmpty {
-                        writes.append(write)
-                    } else {
-                        self.turns.append(.write(write), of: id)
-                    }
-                } else if self.turns.holds(id) {
-                    self.turns.append(.other(input), of: id)
-                } else {
-                    later.append(input)
-                }
+            case .request: break
             case .drained(let id):
                 drained.insert(id)
                 later.append(input)
@@ -263,6 +254,27 @@ package final class Engine {
             }
         }
         return (writes, later)
+    }
+
+    /// Separates a request. `input`: the request as an input.
+    @inline(__always)
+    private func begin(
+        _ request: EngineRequest,
+        _ requestID: UInt32,
+        of id: ConnectionID,
+        _ input: @autoclosure () -> EngineInput,
+        _ writes: inout [WriteRequest],
+        _ later: inout [EngineInput]
+    ) {
+        guard let connection = self.connections.recent(id) else { return later.append(input()) }
+        if self.scopes.hasBacklog, self.scopes.hold(connection.scope, input()) { return }
+        if let write = WriteRequest.from(request, connection, requestID, self.limits) {
+            if self.turns.isEmpty { writes.append(write) } else { self.turns.append(.write(write), of: id) }
+        } else if self.turns.holds(id) {
+            self.turns.append(.other(input()), of: id)
+        } else {
+            later.append(input())
+        }
     }
 
     /// Commits writes and pushes their changes. Returns the number of writes that are done; the others wait for another
@@ -302,8 +314,7 @@ package final class Engine {
         effects.reserveCapacity(effects.count + outcomes.count)
         for index in outcomes.indices {
             guard let reply = outcomes[index].reply else { continue }
-            let write = writes[index]
-            self.replies.send(reply, write.connection, write.requestID, &effects)
+            self.replies.send(reply, writes[index].connection, writes[index].requestID, &effects)
         }
         if let replica { self.note(commit, writes, replica, &effects) }
         return done

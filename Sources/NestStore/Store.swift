@@ -89,6 +89,8 @@ package final class Store {
     /// Held until `close`.
     private var lock: StoreLock?
     private let volatileDirectory: String?
+    /// The graph of the last request of a group that was committed, for the next one.
+    private var spareGraph: ObjectGraph?
 
     /// Opens the store, or creates it if its file does not exist. A new store, or a copy that is opened for the first
     /// time, gets the history id `newHistoryID`.
@@ -270,8 +272,20 @@ package final class Store {
         self.tables = layout.entities.map { EntityTable($0, self.connection) }
         self.journal = Journal(connection: self.connection, layout: layout)
         self.objects.adopt(layout, self.tables)
+        // It has the old tables.
+        self.spareGraph = nil
         // Bodies have all attributes of their object.
         self.objectBodies = ObjectBodies()
+    }
+
+    func takeSpareGraph() -> ObjectGraph? {
+        defer { self.spareGraph = nil }
+        return self.spareGraph
+    }
+
+    func keep(_ graph: ObjectGraph) {
+        graph.rest()
+        self.spareGraph = graph
     }
 
     /// Reads the store while the writer works, on any thread.

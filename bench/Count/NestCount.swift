@@ -78,7 +78,7 @@ struct NestCount: ParsableCommand {
         )
         for _ in 0..<subscribers { try subject.subscribe(list, on: subject.connect(1)) }
         let group = [Mutation](repeating: Self.insert(under: Self.root), count: perCommit)
-        _ = try subject.time([[Mutation]](repeating: group, count: self.count)) { 0 }
+        try subject.commit(group, times: self.count)
         try subject.close()
     }
 
@@ -95,8 +95,7 @@ struct NestCount: ParsableCommand {
             )
             try subject.subscribe(request, on: subject.connect(1))
         }
-        let first = [Self.insert(under: Self.root, .first)]
-        _ = try subject.time([[Mutation]](repeating: first, count: self.count)) { 0 }
+        try subject.commit([Self.insert(under: Self.root, .first)], times: self.count)
         try subject.close()
     }
 

@@ -58,8 +58,8 @@ package final class EngineSubject {
     private func perform(_ inputs: [EngineInput]) -> [EngineEffect] {
         self.now += 1_000
         var effects = self.engine.perform(inputs, now: self.now)
-        for effect in effects {
-            switch effect {
+        for index in effects.indices {
+            switch effects[index] {
             // Does the work of the server's reader threads.
             case .read(let read):
                 effects += self.engine.perform([.read(read.id, read.run(self.reader))], now: self.now)
@@ -105,6 +105,23 @@ package final class EngineSubject {
         return run
     }
 
+    /// Commits a group of one-mutation requests in one SQLite transaction, `times` times. As in a server, the requests
+    /// of a group arrive when the group before is done, and what was sent is not kept.
+    package func commit(_ group: [Mutation], times: Int) throws {
+        let end = self.store.head.rawValue + UInt64(group.count * times)
+        self.store.access {
+            for _ in 0..<times {
+                let inputs = group.map {
+                    self.request(.transaction(WriteTransaction(mutations: [$0]), requestHash: 0))
+                }
+                _ = self.perform(inputs)
+                while self.engine.hasBacklog { _ = self.perform([]) }
+            }
+        }
+        // Looking at each reply would be counted too.
+        guard self.store.head.rawValue == end else { throw Failure(description: "a write was refused") }
+    }
+
     /// Commits transactions of many mutations as one batch. Subscribers see one change.
     @discardableResult
     package func write(_ transactions: [[Mutation]]) throws -> Run {
@@ -146,8 +163,8 @@ package final class EngineSubject {
     package func get(_ objects: [ObjectID], times: Int) throws {
         try self.store.access {
             for _ in 0..<times {
-                for effect in self.perform(objects.map { self.request(.object($0)) }) {
-                    if case .reply(_, _, .failure(let error)) = effect { throw Failure(description: "\(error)") }
+                for case .reply(_, _, .failure(let error)) in self.perform(objects.map { self.request(.object($0)) }) {
+                    throw Failure(description: "\(error)")
                 }
             }
         }

@@ -168,6 +168,7 @@ package final class TokenScopes {
     }
 
     func endGroup() {
+        guard !self.entries.isEmpty else { return }
         var keys: [SubtreeKey] = []
         for (key, entry) in self.entries {
             entry.members.endGroup()

@@ -15,7 +15,7 @@ extension Commit {
         let stepsMax = self.stepsMax(request, pending)
         do throws(StoreError) {
             defer { self.note(turn.group.steps - steps, request) }
-            if let receipt = try self.earlierAnswer(request, pending) {
+            if request.key != nil, let receipt = try self.earlierAnswer(request, pending) {
                 self.outcomes[turn.index] = .committed(receipt)
                 return
             }

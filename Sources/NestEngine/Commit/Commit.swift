@@ -100,7 +100,7 @@ struct Commit {
         /// Undo entries that are skipped from now on.
         var blocked: [(revision: Revision, session: UInt64, answer: JournalHeader?)] = []
         /// The sessions with a result or a skipped entry.
-        var sessions: Set<UInt64> = []
+        var sessions = FewSessions()
         /// The session of the last result.
         var lastSession: UInt64?
         /// The sessions that the group saves. A group that is rolled back has saved none.
@@ -111,6 +111,22 @@ struct Commit {
         var isBulk = false
         /// The index in `results` of the answer to each idempotency key.
         var keys: [Key: Int] = [:]
+    }
+
+    /// A set of sessions, which takes no memory for the first: most groups are of one.
+    struct FewSessions {
+        private var first: UInt64?
+        private var others: Set<UInt64> = []
+
+        var isEmpty: Bool { self.first == nil }
+
+        func contains(_ session: UInt64) -> Bool {
+            session == self.first || !self.others.isEmpty && self.others.contains(session)
+        }
+
+        mutating func insert(_ session: UInt64) {
+            if self.first == nil { self.first = session } else if session != self.first { self.others.insert(session) }
+        }
     }
 
     struct Key: Hashable {
@@ -128,7 +144,9 @@ struct Commit {
     /// Runs the requests in order until they have taken the steps of a turn. Returns the number of requests that have
     /// an outcome.
     mutating func run(_ requests: [WriteRequest]) -> Int {
-        self.outcomes = [Outcome](repeating: .open, count: requests.count)
+        // Appended one by one: the initializer that repeats a value looks up the type of its elements each time.
+        self.outcomes.reserveCapacity(requests.count)
+        for _ in requests { self.outcomes.append(.open) }
         self.changes.reserveCapacity(requests.count)
         self.notesOwners = requests.contains { $0.traits.contains(.namesIndex) }
         var start = 0
@@ -303,7 +321,7 @@ struct Commit {
 
     private mutating func accept(_ pending: PendingGroup, _ requests: [WriteRequest]) {
         self.owners.formUnion(pending.owners)
-        self.sessions.record(pending.results.map { $0.result.header })
+        self.sessions.record(pending.results.count) { pending.results[$0].result.header }
         for (_, result) in pending.results {
             self.changes.append(result.changes)
             if result.changes.blockCount > 0 { self.isBulk = true }

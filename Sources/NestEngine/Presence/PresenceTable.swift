@@ -347,8 +347,12 @@ package struct PresenceTable {
 
     /// Whether `flush` has nothing to do, whatever the time is. Inlined: a call would copy the table, at each commit.
     @inline(__always) package var isQuiet: Bool {
-        self.dirty.isEmpty && self.losses.isEmpty && self.held.isEmpty && self.relayed.isEmpty
-            && !self.peers.values.contains(true)
+        // One after the other: the operands of `&&` are closures, for which the table would be copied.
+        if !self.dirty.isEmpty { return false }
+        if !self.losses.isEmpty { return false }
+        if !self.held.isEmpty { return false }
+        if !self.relayed.isEmpty { return false }
+        return self.peers.isEmpty || !self.peers.values.contains(true)
     }
 
     /// Ends the lost presences whose time is over, and shows the states that this node has reached.

@@ -50,17 +50,18 @@ package final class Sessions {
     subscript(number: UInt64) -> SessionStacks { self.stacks[number] ?? SessionStacks() }
 
     /// Records a committed transaction.
-    func record(_ header: JournalHeader) { self.record([header]) }
+    func record(_ header: JournalHeader) { self.record(1) { _ in header } }
 
-    /// Records committed transactions. Consecutive ones are often of one session, which is looked up once.
-    func record(_ headers: [JournalHeader]) {
+    /// Records `count` committed transactions. Consecutive ones are often of one session, which is looked up once.
+    @inline(__always)
+    func record(_ count: Int, _ header: (Int) -> JournalHeader) {
         var start = 0
-        while start < headers.count {
-            let number = headers[start].sessionNumber
+        while start < count {
+            let first = header(start)
             var end = start + 1
-            while end < headers.count, headers[end].sessionNumber == number { end += 1 }
-            self.noteWriting(headers[start])
-            self.record(headers, start..<end, in: &self.stacks[number, default: SessionStacks()])
+            while end < count, header(end).sessionNumber == first.sessionNumber { end += 1 }
+            self.noteWriting(first)
+            self.record(start..<end, header, in: &self.stacks[first.sessionNumber, default: SessionStacks()])
             start = end
         }
     }
@@ -73,10 +74,12 @@ package final class Sessions {
         self.changed.insert(header.sessionNumber)
     }
 
-    private func record(_ headers: [JournalHeader], _ range: Range<Int>, in stacks: inout SessionStacks) {
+    @inline(__always)
+    private func record(_ range: Range<Int>, _ header: (Int) -> JournalHeader, in stacks: inout SessionStacks) {
         for index in range {
-            stacks.record(headers[index])
-            if headers[index].key != nil { self.keys.record(headers[index]) }
+            let header = header(index)
+            stacks.record(header)
+            if header.key != nil { self.keys.record(header) }
         }
     }
 

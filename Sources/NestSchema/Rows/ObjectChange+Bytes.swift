@@ -26,11 +26,20 @@ extension ByteWriter {
     /// for its `change`, but without making one for inserted and deleted objects, which are most.
     package mutating func write(change object: ChangedRow, layout: EntityLayout) -> ObjectChange.Kind? {
         if object.before == nil, let after = object.after {
-            self.write(whole: after, object, .insert, Revision(0), layout)
+            self.write(insertOf: object.entity, object.id, after.values, after.places, layout)
             return .insert
         }
         if object.after == nil, let before = object.before {
-            self.write(whole: before, object, .delete, before.revision, layout)
+            self.write(
+                whole: before.values,
+                before.places,
+                of: object.entity,
+                object.id,
+                .delete,
+                before.revision,
+                object.neighbours,
+                layout
+            )
             return .delete
         }
         guard let change = object.change(layout) else { return nil }
@@ -38,42 +47,69 @@ extension ByteWriter {
         return change.kind
     }
 
+    /// Writes the change of an inserted object.
+    package mutating func write(
+        insertOf entity: EntityNumber,
+        _ id: ObjectID,
+        _ values: [AttributeValue],
+        _ places: SparsePlaces,
+        _ layout: EntityLayout
+    ) {
+        self.write(whole: values, places, of: entity, id, .insert, Revision(0), [], layout)
+    }
+
+    /// `neighbours`: of a deleted object.
     private mutating func write(
-        whole row: ObjectRow,
-        _ object: ChangedRow,
+        whole values: [AttributeValue],
+        _ places: SparsePlaces,
+        of entity: EntityNumber,
+        _ id: ObjectID,
         _ kind: ObjectChange.Kind,
         _ revisionBefore: Revision,
+        _ neighbours: [Neighbours?],
         _ layout: EntityLayout
     ) {
         var valueCount = 0
         var placingCount = 0
-        for slot in row.values.indices where !row.values[slot].isNull {
+        for slot in values.indices where !values[slot].isNull {
             if layout.placeOfSlot[slot] < 0 { valueCount += 1 } else { placingCount += 1 }
         }
         self.write(atMost: 4 * SmallBytes.varintMax + 1) { bytes in
             bytes.write(byte: kind.rawValue)
-            bytes.write(count: Int(object.entity.rawValue))
-            bytes.write(objectID: object.id)
+            bytes.write(count: Int(entity.rawValue))
+            bytes.write(objectID: id)
             bytes.write(revision: revisionBefore)
             bytes.write(count: valueCount)
         }
-        for slot in row.values.indices where !row.values[slot].isNull && layout.placeOfSlot[slot] < 0 {
+        for slot in values.indices where !values[slot].isNull && layout.placeOfSlot[slot] < 0 {
             self.write(count: Int(layout.properties[slot].rawValue))
-            self.write(value: row.values[slot])
+            self.write(value: values[slot])
+        }
+        if kind == .insert, placingCount == 1, let slot = layout.placedSlots.first(where: { !values[$0].isNull }),
+            let owner = values[slot].referenceValue
+        {
+            // Most inserts: the same bytes as below, for which memory is reserved once.
+            self.write(atMost: 7 * SmallBytes.varintMax + 1) { bytes in
+                bytes.write(count: 1)
+                bytes.write(count: Int(layout.properties[slot].rawValue))
+                bytes.write(byte: 0)
+                bytes.write(PlaceRecord(owner: owner, place: places[layout.placeOfSlot[slot]]))
+            }
+            return
         }
         self.write(count: placingCount)
-        for slot in row.values.indices where layout.placeOfSlot[slot] >= 0 {
-            guard let owner = row.values[slot].referenceValue else { continue }
+        for slot in values.indices where layout.placeOfSlot[slot] >= 0 {
+            guard let owner = values[slot].referenceValue else { continue }
             let place = layout.placeOfSlot[slot]
             self.write(count: Int(layout.properties[slot].rawValue))
             // An insert has no position before, a delete none after.
             if kind == .insert { self.write(placeRecord: nil) }
-            let hasNeighbours = kind == .delete && place < object.neighbours.count
+            let hasNeighbours = kind == .delete && place < neighbours.count
             self.write(
                 placeRecord: PlaceRecord(
                     owner: owner,
-                    place: row.places[place],
-                    neighbours: hasNeighbours ? object.neighbours[place] : nil
+                    place: places[place],
+                    neighbours: hasNeighbours ? neighbours[place] : nil
                 )
             )
             if kind == .delete { self.write(placeRecord: nil) }
@@ -82,13 +118,7 @@ extension ByteWriter {
 
     private mutating func write(placeRecord: PlaceRecord?) {
         guard let record = placeRecord else { return self.write(count: 0) }
-        self.write(atMost: 5 * SmallBytes.varintMax) { bytes in
-            bytes.write(objectID: record.owner)
-            bytes.write(integer: record.place.position)
-            bytes.write(varint: record.place.stamp)
-            bytes.write(varint: UInt64(clamping: record.neighbours?.left?.rawValue ?? 0))
-            bytes.write(varint: UInt64(clamping: record.neighbours?.right?.rawValue ?? 0))
-        }
+        self.write(atMost: 5 * SmallBytes.varintMax) { $0.write(record) }
     }
 
     package mutating func write(reposition: Reposition) {
@@ -98,6 +128,18 @@ extension ByteWriter {
         self.write(objectID: reposition.id)
         self.write(integer: reposition.oldPosition)
         self.write(integer: reposition.newPosition)
+    }
+}
+
+extension SmallBytes {
+    /// Writes at most five numbers.
+    @inline(__always)
+    fileprivate mutating func write(_ record: PlaceRecord) {
+        self.write(objectID: record.owner)
+        self.write(integer: record.place.position)
+        self.write(varint: record.place.stamp)
+        self.write(varint: UInt64(clamping: record.neighbours?.left?.rawValue ?? 0))
+        self.write(varint: UInt64(clamping: record.neighbours?.right?.rawValue ?? 0))
     }
 }
 

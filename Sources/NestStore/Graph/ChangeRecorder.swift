@@ -9,7 +9,7 @@ import NestSchema
 /// of a transaction insert stay in memory: a later step may change them again, and there are at most
 /// `Limits.mutationsPerTransactionMax` of them.
 ///
-/// One recorder serves the requests of a group one after the other; see `begin`.
+/// One recorder serves the requests of groups one after the other; see `begin`.
 final class ChangeRecorder {
     private(set) var revision: Revision
     private let layout: ModelLayout
@@ -17,7 +17,7 @@ final class ChangeRecorder {
     /// The distance between the positions of appended objects.
     let orderStep: Int64
     /// Writes full blocks to the journal, and knows whether a live result or subscription needs an object in a block.
-    unowned let group: WriteGroup
+    private(set) unowned var group: WriteGroup
     private var isBlockConcerned = false
     private var concernedBlocks: [Int] = []
     private var streamedEntities: Set<EntityNumber> = []
@@ -84,9 +84,13 @@ final class ChangeRecorder {
             && self.repositionOrder.isEmpty && self.finishedRepositions.isEmpty
     }
 
-    /// Begins the group's next request, after one that has succeeded. Precondition: `isPlain`.
-    func begin(_ revision: Revision) {
+    /// Forgets the objects of a request that has succeeded.
+    func rest() { self.changed = [] }
+
+    /// Begins the next request, after one that has succeeded. Precondition: `isPlain`.
+    func begin(_ revision: Revision, _ group: WriteGroup) {
         self.revision = revision
+        self.group = group
         self.changed = []
         self.placed = SmallSet()
         self.disturbed = SmallSet()
@@ -110,14 +114,16 @@ final class ChangeRecorder {
             if self.changed[index].before != nil { self.rewritten.insert(index) }
             return
         }
-        var before = before
-        if before != nil { self.restorePositions(entity, id, &before!) }
-        let object = ChangedRow(entity: entity, id: id, before: before, after: after)
         if isBulk, self.changed.count >= self.changedMax {
-            try self.stream(object)
-        } else {
-            self.append(object)
+            return try self.stream(ChangedRow(entity: entity, id: id, before: before, after: after))
         }
+        if var before {
+            self.restorePositions(entity, id, &before)
+            self.changed.append(ChangedRow(entity: entity, id: id, before: before, after: after))
+        } else {
+            self.changed.append(ChangedRow(entity: entity, id: id, before: nil, after: after))
+        }
+        self.noteAppended(id)
     }
 
     /// Records a deletion, with the neighbours that the object had.
@@ -159,6 +165,10 @@ final class ChangeRecorder {
     private func append(_ object: consuming ChangedRow) {
         let id = object.id
         self.changed.append(object)
+        self.noteAppended(id)
+    }
+
+    private func noteAppended(_ id: ObjectID) {
         if !self.indexes.isEmpty {
             self.indexes[id] = self.changed.count - 1
         } else if self.changed.count > Self.searchedMax {
@@ -308,10 +318,12 @@ final class ChangeRecorder {
         self.index(of: id).map { self.changedEntity(at: $0) }
     }
 
-    /// Returns the value of a slot of an object in `changed`, the last one if the object was deleted; otherwise `nil`.
-    func changedValue(_ id: ObjectID, _ slot: Int) -> AttributeValue? {
-        guard let index = self.index(of: id) else { return nil }
-        return self.changed.inPlace { $0[index].after?.values[slot] ?? $0[index].before?.values[slot] }
+    /// Returns the index of an object in `changed`; `nil` if it is not there.
+    func changedIndex(of id: ObjectID) -> Int? { self.index(of: id) }
+
+    /// Returns the value of a slot of an object in `changed`, the last one if the object was deleted.
+    func changedValue(at index: Int, _ slot: Int) -> AttributeValue? {
+        self.changed.inPlace { $0[index].after?.values[slot] ?? $0[index].before?.values[slot] }
     }
 
     /// Whether an object in `changed` existed before this request; `nil` for other objects.
@@ -362,6 +374,18 @@ final class ChangeRecorder {
         self.changed.inPlace { changed in
             for index in changed.indices {
                 let entityLayout = self.layout[changed[index].entity]!
+                // Most objects are inserted: their parts are passed one by one, because the whole would be copied.
+                if changed[index].before == nil, let places = changed[index].after?.places {
+                    bytes.write(
+                        insertOf: changed[index].entity,
+                        changed[index].id,
+                        changed[index].after!.values,
+                        places,
+                        entityLayout
+                    )
+                    inserted += 1
+                    continue
+                }
                 // An inserted or deleted object has no renumberings: this check avoids a copy of the object.
                 let isThere = changed[index].before != nil && changed[index].after != nil
                 let repositions = isThere ? changed[index].repositions(entityLayout) : []

@@ -1,3 +1,4 @@
+import Glibc
 import NestModel
 import NestSchema
 
@@ -17,8 +18,9 @@ extension ObjectGraph {
 
         /// Removes everything and keeps the memory of the lists.
         mutating func clear() {
-            self.values.removeAll(keepingCapacity: true)
-            self.placements.removeAll(keepingCapacity: true)
+            // `removeAll(keepingCapacity:)` would cost as much as a dozen of these.
+            while !self.values.isEmpty { self.values.removeLast() }
+            while !self.placements.isEmpty { self.placements.removeLast() }
             self.assigned = SlotSet()
             if !self.missing.isEmpty { self.missing = [] }
         }
@@ -191,7 +193,8 @@ extension EntityLayout.Column {
         switch (self, value) {
         case (.integer, .integer), (.boolean, .boolean), (.date, .date), (.uuid, .uuid): true
         case (.string, .string(var text)):
-            text.utf8.count <= Limits.valueBytesMax && text.withUTF8 { !$0.contains(0) }
+            text.utf8.count <= Limits.valueBytesMax
+                && text.withUTF8 { $0.isEmpty || memchr($0.baseAddress!, 0, $0.count) == nil }
         case (.data, .data(let bytes)): bytes.count <= Limits.valueBytesMax
         default: false
         }

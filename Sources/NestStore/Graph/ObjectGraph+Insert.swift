@@ -45,14 +45,14 @@ extension ObjectGraph {
         var row = ObjectRow(
             entity: entity,
             revision: self.revision,
-            values: kind.defaultValues,
+            values: Self.copied(kind.defaultValues),
             places: SparsePlaces(count: layout.placedSlots.count)
         )
         for slot in kind.nowSlots { row.values[slot] = .date(self.time) }
         if let root = layout.root { try self.putUnder(root, layout, &assigned) }
         // One-to-one partners are joined after the object has been inserted.
         for (slot, value) in assigned.values where layout.partnerSlots[slot] < 0 { row.values[slot] = value }
-        if !self.reportsMissingAtEnd { try self.refuseMissing(layout, row, placements: assigned.placements) }
+        if !self.reportsMissingAtEnd { try self.refuseMissing(layout, kind, row, placements: assigned.placements) }
         let id = if let reserved { try self.useReserved(reserved) } else { try self.newObjectID() }
         for placement in assigned.placements {
             row.values[layout.placedSlots[placement.place]] = .reference(placement.owner)
@@ -71,6 +71,16 @@ extension ObjectGraph {
         }
         try self.joinPartners(table, id, assigned)
         return id
+    }
+
+    /// Returns the values in memory of their own. The first change of a shared array does the same, but copies values
+    /// of any type, which costs more.
+    @inline(__always)
+    private static func copied(_ values: [AttributeValue]) -> [AttributeValue] {
+        var copies: [AttributeValue] = []
+        copies.reserveCapacity(values.count)
+        for value in values { copies.append(value) }
+        return copies
     }
 
     /// Puts an object that is inserted without an owner under the root, as the last one.

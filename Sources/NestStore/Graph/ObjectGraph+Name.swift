@@ -163,12 +163,14 @@ extension ObjectGraph {
     }
 
     private func label(_ id: ObjectID) -> String? {
-        guard let entity = self.recorder.changedEntity(id), let slot = self.layout[entity]?.kind(entity).labelSlot
-        else {
-            guard let found = try? self.find(id) else { return nil }
-            return found.table.layout.kind(found.row.entity).labelSlot.flatMap { found.row.values[$0].stringValue }
+        if let index = self.recorder.changedIndex(of: id) {
+            let entity = self.recorder.changedEntity(at: index)
+            if let slot = self.layout[entity]?.kind(entity).labelSlot {
+                return self.recorder.changedValue(at: index, slot)?.stringValue
+            }
         }
-        return self.recorder.changedValue(id, slot)?.stringValue
+        guard let found = try? self.find(id) else { return nil }
+        return found.table.layout.kind(found.row.entity).labelSlot.flatMap { found.row.values[$0].stringValue }
     }
 
     /// Returns an object's label in quotes, or its noun and id if it has no label.

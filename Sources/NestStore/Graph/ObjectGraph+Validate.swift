@@ -86,10 +86,10 @@ extension ObjectGraph {
     /// be rolled back.
     func refuseMissing(
         _ layout: EntityLayout,
+        _ kind: EntityLayout.Kind,
         _ row: ObjectRow,
         placements: [(place: Int, owner: ObjectID, at: Place)]
     ) throws(StoreError) {
-        let kind = layout.kind(row.entity)
         var faults: [ValidationFault] = []
         for slot in kind.requiredSlots where row.values[slot].isNull {
             let place = layout.placeOfSlot[slot]

@@ -6,15 +6,15 @@ import NestSchema
 /// Enforces the rules of the model: inverses, delete rules, order, no cycles, validation. After an error
 /// `recorder.hasWritten` states whether the request must be rolled back.
 ///
-/// One graph serves the requests of a group one after the other, because most are small; see `begin`. A request must
-/// not keep it.
+/// One graph serves the requests of groups one after the other, because most are small; see `begin`. A request must not
+/// keep it.
 package final class ObjectGraph {
     let layout: ModelLayout
     let recorder: ChangeRecorder
     let tables: [EntityTable]
     let memory: BulkMemory
     /// The time of the request, in microseconds since 1970-01-01 UTC.
-    let time: Int64
+    private(set) var time: Int64
     /// The session whose reserved ids the request may use.
     package var sessionNumber: UInt64 = 0
     /// The prepared write that the request may apply.
@@ -70,9 +70,16 @@ package final class ObjectGraph {
             && self.recorder.isPlain
     }
 
-    /// Begins the group's next request, after one that has succeeded. Precondition: `isPlain`.
-    func begin(_ revision: Revision, nextObjectID: Int64) {
-        self.recorder.begin(revision)
+    /// Forgets the objects of a request that has succeeded: the next request may come much later.
+    func rest() {
+        self.recorder.rest()
+        self.runs = []
+    }
+
+    /// Begins the next request, after one that has succeeded. Precondition: `isPlain`.
+    func begin(_ revision: Revision, nextObjectID: Int64, time: Int64, _ group: WriteGroup) {
+        self.recorder.begin(revision, group)
+        self.time = time
         self.nextObjectID = nextObjectID
         self.firstObjectID = nextObjectID
         self.results.removeAll(keepingCapacity: true)
@@ -170,8 +177,6 @@ package final class ObjectGraph {
 
     /// Whether all steps that this step refers to succeeded: otherwise it cannot be checked.
     private func isCheckable(_ mutation: Mutation) throws(StoreError) -> Bool {
-        // Without faults no step was refused.
-        guard !self.faults.isEmpty else { return true }
         for reference in mutation.references where try self.resolve(reference) == Self.refused { return false }
         return true
     }
@@ -194,10 +199,13 @@ package final class ObjectGraph {
     ) throws(StoreError) -> [Receipt.Run] {
         for precondition in preconditions { try self.check(precondition) }
         self.isBatch = mutations.count > 1
-        for mutation in mutations {
+        // By index: a step is passed on in its parts, of which there are fewer than of the whole.
+        for index in mutations.indices {
             let resultCount = self.results.count
             do throws(StoreError) {
-                if try self.isCheckable(mutation) { try self.perform(mutation) }
+                // Without faults no step was refused.
+                let isCheckable = self.faults.isEmpty ? true : try self.isCheckable(mutations[index])
+                if isCheckable { try self.perform(mutations[index]) }
             } catch {
                 guard case .refused(let refusal) = error else { throw error }
                 if self.isBatch, !refusal.faults.isEmpty {
@@ -209,7 +217,7 @@ package final class ObjectGraph {
                     throw Self.refusal(self.faults)
                 }
             }
-            if mutation.hasResult, self.results.count == resultCount { self.results.append(Self.refused) }
+            if self.results.count == resultCount, mutations[index].hasResult { self.results.append(Self.refused) }
         }
         return self.runs
     }
@@ -227,6 +235,7 @@ package final class ObjectGraph {
         return .refused(.conflict, "the object \(id) changed\(at) revision \(base): read it and retry", object: id)
     }
 
+    @inline(__always)
     private func perform(_ mutation: Mutation) throws(StoreError) {
         switch mutation {
         case .insert(let entity, let values, let placements):

@@ -33,7 +33,7 @@ struct Journal {
             preconditionFailure("a journal row has a revision")
         }
         var writer = ByteWriter(capacity: results.count * 64)
-        writer.write(headers: results.map(\.header))
+        writer.write(headers: results.lazy.map { $0.header })
         let row = LogRecord.Row(
             first: first,
             last: last,
@@ -52,9 +52,18 @@ struct Journal {
         statement.bind(2, Int64(row.first.rawValue))
         statement.bind(3, row.nextObjectID)
         statement.bind(4, row.time)
-        statement.bind(5, blob: row.headers)
-        statement.bind(6, blob: row.changes)
-        try statement.run()
+        // SQLite reads both where they are, so the statement runs while the pointers are valid.
+        let result = row.headers.withUnsafeBytes { headers in
+            row.changes.withUnsafeBytes { changes in
+                Result { () throws(StoreError) in
+                    defer { statement.forgetBindings() }
+                    statement.bind(5, uncopiedData: headers)
+                    statement.bind(6, uncopiedData: changes)
+                    try statement.run()
+                }
+            }
+        }
+        try result.get()
     }
 
     /// Writes one block. Returns the number of bytes that it takes.

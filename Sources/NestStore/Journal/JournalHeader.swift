@@ -138,11 +138,17 @@ private enum HeaderFlags {
 extension ByteWriter {
     /// Writes the headers of one group. The coalescing keys and then the users follow all headers, where older builds
     /// do not read. A group without either ends behind its headers.
-    mutating func write(headers: [JournalHeader]) {
+    mutating func write(headers: some Collection<JournalHeader>) {
         self.write(count: headers.count)
-        for header in headers { self.write(header: header) }
-        let keys = headers.enumerated().compactMap { index, header in header.coalescingKey.map { (index, $0) } }
-        let hasUsers = headers.contains { $0.user != nil }
+        var keys: [(index: Int, key: String)] = []
+        var hasUsers = false
+        var index = 0
+        for header in headers {
+            self.write(header: header)
+            if let key = header.coalescingKey { keys.append((index, key)) }
+            if header.user != nil { hasUsers = true }
+            index += 1
+        }
         guard !keys.isEmpty || hasUsers else { return }
         self.write(count: keys.count)
         for (index, key) in keys {
@@ -166,12 +172,27 @@ extension ByteWriter {
             bytes.write(revision: header.reverted ?? Revision(0))
         }
         self.write(string: header.name)
-        self.write(key: header.key)
-        self.write(integer: header.requestHash)
-        self.write(runs: header.results)
-        self.write(atMost: 2 * SmallBytes.varintMax) { bytes in
-            bytes.write(count: header.blockCount)
-            bytes.write(count: header.inlineBytes)
+        if header.key == nil, header.results.count == 1 {
+            // Most headers: the same bytes as below, for which memory is reserved once.
+            let run = header.results[0]
+            self.write(atMost: 6 * SmallBytes.varintMax + 2) { bytes in
+                bytes.write(byte: 0)
+                bytes.write(integer: header.requestHash)
+                bytes.write(count: 1)
+                bytes.write(objectID: run.first)
+                bytes.write(count: run.count)
+                bytes.write(byte: run.isFound ? 1 : 0)
+                bytes.write(count: header.blockCount)
+                bytes.write(count: header.inlineBytes)
+            }
+        } else {
+            self.write(key: header.key)
+            self.write(integer: header.requestHash)
+            self.write(runs: header.results)
+            self.write(atMost: 2 * SmallBytes.varintMax) { bytes in
+                bytes.write(count: header.blockCount)
+                bytes.write(count: header.inlineBytes)
+            }
         }
         if let entry = header.entry { self.write(revision: entry) }
         if !header.conflicts.isEmpty { self.write(undoConflicts: header.conflicts) }

@@ -218,9 +218,9 @@ package final class WriteGroup {
 
     /// Returns a graph for the next request.
     private func takeGraph() -> ObjectGraph {
-        if let graph = self.spareGraph {
+        if let graph = self.spareGraph ?? self.store.takeSpareGraph() {
             self.spareGraph = nil
-            graph.begin(self.nextRevision, nextObjectID: self.nextObjectID)
+            graph.begin(self.nextRevision, nextObjectID: self.nextObjectID, time: self.time, self)
             return graph
         }
         return ObjectGraph(
@@ -425,6 +425,7 @@ package final class WriteGroup {
         self.store.head = last
         self.store.nextObjectID = self.nextObjectID
         if let adopted { self.store.noteApplied(adopted) }
+        if let graph = self.spareGraph { self.store.keep(graph) }
         self.store.journalBytes += Int64(row.byteCount + self.blockBytes)
     }
 
