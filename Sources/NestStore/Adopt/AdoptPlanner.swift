@@ -148,7 +148,7 @@ struct AdoptPlanner {
         case .double, .float: ["FLOAT"]
         case .decimal: ["DECIMAL"]
         case .date: ["TIMESTAMP"]
-        case .data, .uuid: ["BLOB"]
+        case .data, .uuid, .largeData, .largeText: ["BLOB"]
         }
     }
 

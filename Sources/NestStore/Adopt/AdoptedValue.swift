@@ -20,6 +20,8 @@ enum AdoptedValue {
         switch attribute.type {
         case .string, .uri: return self.text(cell, storage, attribute)
         case .data: return self.data(cell, storage, isExternal: isExternal)
+        // `AdoptPlanner` refuses a model with large values.
+        case .largeData, .largeText: return .invalid("is outside the rows")
         case .integer, .integer16, .integer32: value = self.integer(cell, storage).map { .integer($0) }
         case .boolean:
             value = storage == .integer || storage == .real ? .boolean(cell.real != 0) : nil
