@@ -14,6 +14,10 @@ enum LimitCoverage {
         "explanationTextBytesMax": ["longTextsAreCut"],
         "reservedIDsPerSessionMax": ["aSessionKeepsItsNewestReservedIDs"],
         "reservedPiecesPerSessionMax": ["aSessionKeepsItsNewestPiecesOfReservedIDs"],
+        "largeValueBytesMax": ["aLongerValueIsRefusedBeforeItIsSent"],
+        "largeValuePieceBytes": ["valuesAreCutIntoPieces"],
+        "stagedValuesPerSessionMax": ["aSessionKeepsItsNewestStagedValues"],
+        "stagedValueSeconds": ["valuesThatNobodySetsAreDropped"],
         // Connections
         "requestIDMax": ["requestIDsIncrease"],
         "connectionsMax": ["connectionsOverTheMaximumAreRefused"],
