@@ -1,7 +1,7 @@
 import DequeModule
 
-/// Requests that reserve ids or send large values. Each is a commit of its own, so a turn has one: the commits of other clients come between
-/// them. While a write would wait, because the fate of an append is open, they wait too.
+/// Requests that reserve ids or send large values. Each is a commit of its own, so a turn has one: the commits of other
+/// clients come between them. While a write would wait, because the fate of an append is open, they wait too.
 struct Reservations {
     fileprivate var waiting: Deque<(id: ConnectionID, requestID: UInt32, request: EngineRequest)> = []
     /// Whether this turn has had one.

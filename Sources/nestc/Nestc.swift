@@ -25,7 +25,8 @@ struct Nestc: AsyncParsableCommand {
             CommandGroup(
                 name: "Change",
                 subcommands: [
-                    Add.self, Insert.self, FindOrCreate.self, SetValues.self, PutLargeValue.self, Move.self, Relate.self, Unrelate.self,
+                    Add.self, Insert.self, FindOrCreate.self, SetValues.self, PutLargeValue.self, Move.self,
+                    Relate.self, Unrelate.self,
                     Remove.self, RunTransaction.self,
                 ]
             ),

@@ -14,10 +14,9 @@ enum LimitCoverage {
         "explanationTextBytesMax": ["longTextsAreCut"],
         "reservedIDsPerSessionMax": ["aSessionKeepsItsNewestReservedIDs"],
         "reservedPiecesPerSessionMax": ["aSessionKeepsItsNewestPiecesOfReservedIDs"],
-        "largeValueBytesMax": ["aLongerValueIsRefusedBeforeItIsSent"],
         "largeValuePieceBytes": ["valuesAreCutIntoPieces"],
         "stagedValuesPerSessionMax": ["aSessionKeepsItsNewestStagedValues"],
-        "stagedValueSeconds": ["valuesThatNobodySetsAreDropped"],
+        "stagedValueSeconds": ["valuesThatAreNeverSetAreDropped"],
         // Connections
         "requestIDMax": ["requestIDsIncrease"],
         "connectionsMax": ["connectionsOverTheMaximumAreRefused"],

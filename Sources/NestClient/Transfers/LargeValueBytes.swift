@@ -4,8 +4,8 @@ import NestSecrets
 
 /// The bytes of a large value, from an offset on. They arrive in parts.
 ///
-/// The sequence ends only after the number of bytes and the checksum were verified, and the digest if it begins at 0; an
-/// incomplete value throws. The server sends no more than the client has granted, so a part is in memory at a time.
+/// The sequence ends only after the number of bytes and the checksum were verified, and the digest if it begins at 0;
+/// an incomplete value throws. The server sends no more than the client has granted, so a part is in memory at a time.
 public struct LargeValueBytes: AsyncSequence, Sendable {
     public typealias Element = [UInt8]
 

@@ -38,7 +38,8 @@ package struct GetValue: Message, Equatable {
     package var property: PropertyNumber
     package var offset: Int
 
-    package init(_ object: ObjectID, _ property: PropertyNumber, from offset: Int = 0, atLeast: Revision = Revision(0)) {
+    package init(_ object: ObjectID, _ property: PropertyNumber, from offset: Int = 0, atLeast: Revision = Revision(0))
+    {
         self.atLeast = atLeast
         self.object = object
         self.property = property

@@ -2,8 +2,8 @@ import NestModel
 import NestProtocol
 import NestStore
 
-/// Decides the next step of an import, or of a large value, that a node forwards: its chunks go from the spool file to the leader, one chunk
-/// at a time, as credit allows.
+/// Decides the next step of an import, or of a large value, that a node forwards: its chunks go from the spool file to
+/// the leader, one chunk at a time, as credit allows.
 struct LinkUpload: Sendable {
     /// A chunk, and the offset of the next one in the spool file.
     struct Chunk: Sendable {

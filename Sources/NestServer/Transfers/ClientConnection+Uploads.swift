@@ -4,7 +4,8 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// IMPORT_SUBTREE and PUT_VALUE: another thread checks and spools the chunks, which then become one request to the engine.
+/// IMPORT_SUBTREE and PUT_VALUE: another thread checks and spools the chunks, which then become one request to the
+/// engine.
 extension ClientConnection {
     /// `access`: of the client. Returns whether the chunks are expected now; otherwise the request is refused.
     func startUpload(id: UInt32, _ request: SubtreeImport, access: Access) -> Bool {

@@ -54,7 +54,9 @@ struct ValueRules {
         )
         defer { statement.reset() }
         while try statement.step() {
-            report("\(table.name) #\(statement.integer(0)): \(table.columnNames[slot]) is a large value that is missing")
+            report(
+                "\(table.name) #\(statement.integer(0)): \(table.columnNames[slot]) is a large value that is missing"
+            )
         }
     }
 

@@ -1,7 +1,7 @@
 import NestModel
 
-/// A large value that has arrived whole: its pieces are in a spool file until the store has it. Nobody has checked its
-/// digest yet, nor that a text is UTF-8.
+/// A large value that has arrived whole: its pieces are in a spool file until the store has it. Its digest
+/// is not checked yet, nor that a text is UTF-8.
 package struct StagedValue: Sendable {
     package let type: AttributeType
     package let length: Int

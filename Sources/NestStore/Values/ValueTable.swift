@@ -189,6 +189,22 @@ package struct ValueTable {
         return true
     }
 
+    /// Inserts a value that an object has from the beginning.
+    func adopt(_ bytes: [UInt8], _ attribute: AttributeDescription, of object: ObjectID) throws(StoreError)
+        -> LargeValue
+    {
+        var hash = RunningHash()
+        hash.update(bytes)
+        let value = LargeValue(id: try self.nextID(), length: bytes.count, digest: hash.finishWhole())
+        try self.insert(Row(session: 0, type: attribute.type, value: value, staged: 0))
+        for (number, start) in stride(from: 0, to: bytes.count, by: Limits.largeValuePieceBytes).enumerated() {
+            let end = min(start + Limits.largeValuePieceBytes, bytes.count)
+            try self.insertPiece(value.id, number, Array(bytes[start..<end]))
+        }
+        _ = try self.hold(value, object, attribute, by: .session(0))
+        return value
+    }
+
     // MARK: Deleting
 
     /// Deletes the values that no revision after `revision` can restore, and those that were staged before a time and

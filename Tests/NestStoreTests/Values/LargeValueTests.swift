@@ -51,7 +51,7 @@ import Testing
     }
 
     /// They go with the next part of the journal, on every node.
-    @Test func valuesThatNobodySetsAreDropped() throws {
+    @Test func valuesThatAreNeverSetAreDropped() throws {
         let history = try ValueHistory(seed: 1, isReplicated: true)
         let fixture = history.fixture
         let value = try history.put([1, 2, 3], .largeData)

@@ -129,7 +129,9 @@ final class ValueHistory {
         property == Self.note ? .largeText : .largeData
     }
 
-    private func write(_ mutations: [Mutation], _ name: String, _ change: (inout [ObjectID: Photo]) -> [ObjectID]) throws {
+    private func write(_ mutations: [Mutation], _ name: String, _ change: (inout [ObjectID: Photo]) -> [ObjectID])
+        throws
+    {
         let before = self.photos
         try self.fixture.commit(inSavepoint: self.random.oneIn(2)) { graph in
             _ = try graph.perform(WriteTransaction(mutations: mutations))
@@ -155,7 +157,9 @@ final class ValueHistory {
         }
     }
 
-    private func anyID() -> ObjectID? { self.photos.keys.sorted().isEmpty ? nil : self.random.pick(self.photos.keys.sorted()) }
+    private func anyID() -> ObjectID? {
+        self.photos.keys.sorted().isEmpty ? nil : self.random.pick(self.photos.keys.sorted())
+    }
 
     private func set() throws {
         guard let id = self.anyID() else { return }
@@ -209,7 +213,7 @@ final class ValueHistory {
             return self.count("refused")
         }
         guard self.store.head > head else { return }
-        // A part may also be taken back: that of properties that nobody else has changed.
+        // A part may also be taken back: that of properties without later changes.
         for id in change.ids {
             if isPossible {
                 self.photos[id] = change.before[id]

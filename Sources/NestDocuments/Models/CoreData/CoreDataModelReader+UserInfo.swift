@@ -34,7 +34,11 @@ extension CoreDataModelReader {
         in entity: inout EntityDraft,
         at path: String
     ) {
-        let entries = self.warnAboutUserInfo(of: element, known: ["nest.default", "nest.label", "nest.large"], at: path)
+        let entries = self.warnAboutUserInfo(
+            of: element,
+            known: ["nest.default", "nest.label", "nest.large"],
+            at: path
+        )
         if let text = entries["nest.default"] {
             if text == "now" {
                 attribute.defaultsToNow = true

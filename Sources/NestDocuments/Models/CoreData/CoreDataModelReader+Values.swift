@@ -82,7 +82,8 @@ extension CoreDataModelReader {
         guard let text = element.text("\(side)ValueString") else { return .null }
         let subject = "\(side)ValueString '\(text)'"
         switch type {
-        case .boolean, .data, .uuid, .largeData, .largeText: self.ignoreBound(subject, "is a bound, and \(type) has none", path)
+        case .boolean, .data, .uuid, .largeData, .largeText:
+            self.ignoreBound(subject, "is a bound, and \(type) has none", path)
         case .string, .uri:
             if let length = CoreDataValue.integer(text), length >= 0 { return .integer(length) }
             self.ignoreBound(subject, "is not a number of characters", path)
