@@ -139,8 +139,9 @@ extension SocketTests {
                 let zeros = [UInt8](repeating: 0, count: 32)
                 #expect(await Self.refusalOf([1, 2, 3], length: 3, digest: zeros, client) == .checksum)
                 #expect(await Self.refusalOf([1, 2, 3], length: 4, digest: zeros, client) == .invalid)
-                // Refused before a byte is sent.
-                #expect(await Self.refusalOf([], length: 4 << 20 + 1, digest: zeros, client) == .valueTooLarge)
+                // Refused as soon as it is announced.
+                let tooLong = [UInt8](repeating: 0, count: 4 << 20 + 1)
+                #expect(await Self.refusalOf(tooLong, length: tooLong.count, digest: zeros, client) == .valueTooLarge)
                 #expect(await Self.refusalOf(id, Self.image, client) == .notFound)
                 #expect(await Self.refusalOf(id, Self.title, client) == .invalid)
                 #expect(await Self.refusalOf(ObjectID(99), Self.image, client) == .notFound)
