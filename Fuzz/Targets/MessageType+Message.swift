@@ -42,6 +42,9 @@ extension MessageType {
         case .subscribeChanges: SubscribeChanges.self
         case .changeSet: ChangeSetMessage.self
         case .own: OwnMessage.self
+        case .putValue: PutValue.self
+        case .getValue: GetValue.self
+        case .value: ValueMessage.self
         case .reserve: ReserveIDs.self
         case .reserved: ReservedIDsMessage.self
         case .setPresence: SetPresence.self

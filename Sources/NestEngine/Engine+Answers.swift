@@ -128,6 +128,14 @@ extension Engine {
             let first = try self.store.reserveIDs(count, of: connection.session, unsaved: session)
             if let session { self.sessions.noteSaved(session) }
             return .reserved(first, count: count)
+        case .putValue(let staged):
+            if self.forwardToLeader(request, requestID, connection) { return nil }
+            try self.requireLead()
+            if let refusal = self.health.refusal { throw .refused(refusal) }
+            let session = self.sessions.unsaved(connection.session, now: now)
+            let value = try self.store.put(staged, of: connection.session, unsaved: session, now: now)
+            if let session { self.sessions.noteSaved(session) }
+            return .value(value, staged.type)
         case .forwarded(let request, _, let isAgain):
             try self.replica?.requireLead(of: id)
             if isAgain, case .revokeToken(let number) = request, self.tokens.all[number] == nil { return .done }

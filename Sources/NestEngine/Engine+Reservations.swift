@@ -1,7 +1,7 @@
 import DequeModule
 
-/// Requests that reserve ids. Each is a commit of its own, so a turn has one: the commits of other clients come between
-/// them. While a write would wait, because the fate of an append is open, they wait too.
+/// Requests that reserve ids or send large values. Each is a commit of its own, so a turn has one: the commits of other
+/// clients come between them. While a write would wait, because the fate of an append is open, they wait too.
 struct Reservations {
     fileprivate var waiting: Deque<(id: ConnectionID, requestID: UInt32, request: EngineRequest)> = []
     /// Whether this turn has had one.
@@ -11,13 +11,13 @@ struct Reservations {
 }
 
 extension Engine {
-    /// Whether a request for ids must wait for another turn. If so, it is kept.
+    /// Whether a request that commits alone must wait for another turn. If so, it is kept.
     func waitsForReservation(
         _ request: EngineRequest,
         _ requestID: UInt32,
         _ connection: EngineConnection
     ) -> Bool {
-        guard request.reservedCount != nil else { return false }
+        guard request.commitsAlone else { return false }
         let isNext = self.reservations.isTaken || self.reservations.waiting.isEmpty
         guard isNext, self.mayReserve else {
             self.reservations.waiting.append((connection.id, requestID, request))
@@ -33,10 +33,10 @@ extension Engine {
         return !self.reservations.hasRun && !replica.delaysWrites && !replica.isAtMark
     }
 
-    /// Whether a request for ids waits that the next turn can answer.
+    /// Whether a request waits that the next turn can answer.
     var hasReservations: Bool { !self.reservations.waiting.isEmpty && !(self.replica?.delaysWrites ?? false) }
 
-    /// Begins a turn: answers the request for ids that has waited longest.
+    /// Begins a turn: answers the request that has waited longest.
     func performReservations(now: Int64, _ effects: inout [EngineEffect]) {
         self.reservations.hasRun = false
         while self.mayReserve, let next = self.reservations.waiting.popFirst() {

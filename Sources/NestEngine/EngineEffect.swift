@@ -100,6 +100,7 @@ package enum EngineReply: Sendable {
     indirect case undoState(UndoState)
     case tokenCreated(UInt64)
     case reserved(ObjectID, count: Int)
+    indirect case value(LargeValue, AttributeType)
     /// The number by which others see the client; 0: none.
     case present(UInt64)
     /// The answer to a `query`. `byteCount`: its approximate size.

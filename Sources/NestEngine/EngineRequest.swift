@@ -36,6 +36,7 @@ package enum EngineRequest: Sendable {
     indirect case createToken(TokenGrant, secretHash: TokenSecret)
     case revokeToken(UInt64)
     case reserveIDs(Int)
+    indirect case putValue(StagedValue)
     /// A request of a client of another node, which has forwarded it. `group`: the undo group that the client is in; 0:
     /// none. `isAgain`: it may have been sent before, to this leader or to an earlier one.
     indirect case forwarded(EngineRequest, group: UInt64, isAgain: Bool)
@@ -50,6 +51,15 @@ extension EngineRequest {
         case .reserveIDs(let count): count
         case .forwarded(let request, _, _): request.reservedCount
         default: nil
+        }
+    }
+
+    /// Whether it makes a commit of its own that has no revision, also for a client of another node.
+    var commitsAlone: Bool {
+        switch self {
+        case .reserveIDs, .putValue: true
+        case .forwarded(let request, _, _): request.commitsAlone
+        default: false
         }
     }
 
@@ -82,6 +92,7 @@ extension EngineRequest {
         case .createToken: .createToken
         case .revokeToken: .revokeToken
         case .reserveIDs: .reserve
+        case .putValue: .putValue
         case .forwarded(let request, _, _): request.type
         case .query(let query): Swift.type(of: query).type
         }

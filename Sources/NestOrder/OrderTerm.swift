@@ -46,7 +46,8 @@ extension OrderTerm.Form {
             self = isAlone && !isOptional ? .wideInteger : .integer
         case .double, .float: self = .double
         case .boolean: self = .boolean
-        case .data: self = .data
+        // The engine refuses an order by large values.
+        case .data, .largeData, .largeText: self = .data
         case .uuid: self = .uuid
         }
     }

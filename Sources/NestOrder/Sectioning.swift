@@ -22,7 +22,7 @@ package struct Sectioning: Hashable, Sendable {
         case .date: [.value, .year, .month, .day]
         case .integer, .integer16, .integer32, .double, .float, .boolean, .uuid: [.value]
         // Their keys cannot be decoded, or are unsuitable as names.
-        case .decimal, .data: []
+        case .decimal, .data, .largeData, .largeText: []
         }
     }
 

@@ -201,6 +201,7 @@ package final class Store {
             self.layout = ModelLayout(model)
             self.tables = self.layout.entities.map { EntityTable($0, connection) }
             self.journal = Journal(connection: connection, layout: self.layout)
+            if self.layout.hasLargeValues { try ValueTable.create(connection) }
             self.membership = membership
             self.migration = migration
             guard let newest = try self.journal.newest(), let base = try self.journal.oldestBase() else {

@@ -20,12 +20,13 @@ struct Nestc: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Look",
-                subcommands: [List.self, Tree.self, Show.self, FetchRows.self, Explain.self]
+                subcommands: [List.self, Tree.self, Show.self, FetchRows.self, GetLargeValue.self, Explain.self]
             ),
             CommandGroup(
                 name: "Change",
                 subcommands: [
-                    Add.self, Insert.self, FindOrCreate.self, SetValues.self, Move.self, Relate.self, Unrelate.self,
+                    Add.self, Insert.self, FindOrCreate.self, SetValues.self, PutLargeValue.self, Move.self,
+                    Relate.self, Unrelate.self,
                     Remove.self, RunTransaction.self,
                 ]
             ),

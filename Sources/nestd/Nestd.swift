@@ -209,6 +209,7 @@ struct Nestd: AsyncParsableCommand {
         configuration.spoolBytesMax = settings.liveLimits.spoolBytesMax
         configuration.memoryBytesMax = settings.integer(.memoryBytesMax)!
         configuration.diskFreeBytesMin = settings.integer(.minFree)! << 20
+        configuration.largeValueBytesMax = settings.integer(.valueBytesMax)!
         configuration.writeStepsMax = settings.integer(.writeStepsMax)!
         configuration.confinedWriteStepsMax = settings.integer(.confinedWriteStepsMax)!
         configuration.web = WebSettings(settings)?.configuration

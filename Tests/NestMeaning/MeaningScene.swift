@@ -16,7 +16,7 @@ struct MeaningScene {
 
     init(model: ManagedObjectModel, _ random: inout SeededRandom) {
         self.model = model
-        for type in AttributeType.allCases { self.pool[type] = (0..<4).map { _ in random.triedValue(of: type) } }
+        for type in AttributeType.inRows { self.pool[type] = (0..<4).map { _ in random.triedValue(of: type) } }
         self.pool[.string]! += ["", "a", "A", "\u{c1}", "e\u{301}a", "\u{df}", "\u{130}x", "\u{1f600}", "*"].map {
             .string($0)
         }

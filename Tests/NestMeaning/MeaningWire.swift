@@ -45,6 +45,7 @@ enum MeaningWire {
         case .object(let object): try self.check(ObjectMessage(object.decoded()))
         case .tokenCreated(let number): try self.check(TokenCreated(number: number))
         case .reserved(let first, let count): try self.check(ReservedIDsMessage(first: first, count: count))
+        case .value(let value, let type): try self.check(ValueMessage(value, type))
         case .present(let number): try self.check(Present(number: number))
         case .group(let number): try self.check(Group(number: number))
         case .undoState(let state): try self.check(UndoStateMessage(state))

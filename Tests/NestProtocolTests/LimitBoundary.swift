@@ -117,6 +117,9 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
             TransactionMessage(WriteTransaction(mutations: Array(repeating: .delete(one), count: $0)))
         },
         .message("reservedIDsPerRequestMax", .limitExceeded) { ReserveIDs(count: $0) },
+        .message("largeValueBytesMax", .limitExceeded) {
+            PutValue(.largeData, length: $0, digest: [UInt8](repeating: 0, count: 32))
+        },
         .message("preconditionsPerTransactionMax", .limitExceeded) {
             let precondition = Precondition(object: ObjectID(1), revision: Revision(1))
             return TransactionMessage(

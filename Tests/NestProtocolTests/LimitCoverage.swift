@@ -14,6 +14,9 @@ enum LimitCoverage {
         "explanationTextBytesMax": ["longTextsAreCut"],
         "reservedIDsPerSessionMax": ["aSessionKeepsItsNewestReservedIDs"],
         "reservedPiecesPerSessionMax": ["aSessionKeepsItsNewestPiecesOfReservedIDs"],
+        "largeValuePieceBytes": ["valuesAreCutIntoPieces"],
+        "stagedValuesPerSessionMax": ["aSessionKeepsItsNewestStagedValues"],
+        "stagedValueSeconds": ["valuesThatAreNeverSetAreDropped"],
         // Connections
         "requestIDMax": ["requestIDsIncrease"],
         "connectionsMax": ["connectionsOverTheMaximumAreRefused"],

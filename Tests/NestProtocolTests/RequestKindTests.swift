@@ -23,7 +23,7 @@ import NestModel
             .peerRequest,
         ]
         for type in MessageType.allCases { #expect(!(type.request != nil && others.contains(type)), "\(type)") }
-        #expect(RequestKind.all.count == 37)
+        #expect(RequestKind.all.count == 39)
     }
 
     @Test func writesNeedTheWriteRoleAndAdminRequestsTheWholeStore() {

@@ -25,7 +25,7 @@ extension SeededRandom {
     }
 
     private mutating func newAttribute(_ name: String) -> AttributeDraft {
-        var attribute = AttributeDraft(name: name, type: self.pick(AttributeType.allCases))
+        var attribute = AttributeDraft(name: name, type: self.pick(AttributeType.inRows))
         if self.oneIn(2) { attribute.defaultValue = self.keptValue(of: attribute.type) }
         if attribute.defaultValue.isNull, attribute.type == .date { attribute.defaultsToNow = self.oneIn(2) }
         // A required attribute has a value in the objects that are there.

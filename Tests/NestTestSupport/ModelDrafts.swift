@@ -21,7 +21,7 @@ extension SeededRandom {
     }
 
     private mutating func attributeDraft(name: String) -> AttributeDraft {
-        var attribute = AttributeDraft(name: name, type: self.pick(AttributeType.allCases))
+        var attribute = AttributeDraft(name: name, type: self.pick(AttributeType.inRows))
         attribute.isOptional = self.oneIn(2)
         if self.oneIn(6) { attribute.renamedFrom = "was_\(name)" }
         if self.oneIn(2) {
@@ -59,6 +59,8 @@ extension SeededRandom {
         case .boolean: .boolean(self.oneIn(2))
         case .date: .date(self.oneIn(4) ? self.integer() : Int64(self.below(4_000_000_000)) * 1_000_000)
         case .data: .data(self.bytes(self.below(12)))
+        case .largeData, .largeText:
+            LargeValue(id: 1 + Int64(self.below(9)), length: self.below(1_000), digest: self.bytes(32)).value
         case .uuid: .uuid(self.identifier())
         case .uri: .string("https://example.org/\(self.below(1_000))?q=%20")
         }

@@ -171,6 +171,12 @@ const cluster = fields({
 // Transfers. A chunk is raw: chunks.js reads and writes its rows.
 
 const packed = struct({ packed: rest });
+const largeType = choice(['largeData', 'largeText'], 13, undefined, 'MALFORMED');
+const largeLength = checked(varint, (n) => n <= Limits.largeValueBytesMax, 'a value is too large', 'LIMIT_EXCEEDED');
+/** Number and length, in 16 digits each, then the digest. */
+const largeValue = checked(hex(48), (digits) => BigInt(`0x${digits.slice(0, 16)}`) - 1n < 2n ** 63n - 1n
+  && !/^0{16}/.test(digits) && BigInt(`0x${digits.slice(16, 32)}`) <= BigInt(Limits.largeValueBytesMax),
+'a large value is not possible');
 const fetchSubtree = struct({
   atLeast: varint, root: object, relationship: number16,
   depthLimit: oneMore, properties,
@@ -205,6 +211,9 @@ addMessages({
   subtreeStart: [0x22, struct({ revision: varint, entity: number16, rowCount: varint, byteCount: varint, properties })],
   subtreeChunk: [0x23, packed],
   subtreeEnd: [0x24, struct({ rowCount: varint, checksum: u64 })],
+  putValue: [0x25, struct({ type: largeType, length: largeLength, digest: hex(32) })],
+  getValue: [0x26, struct({ atLeast: varint, object, property: number16, offset: varint })],
+  value: [0x27, struct({ revision: varint, type: largeType, value: largeValue })],
   getStatistics: [0x42, empty],
   statistics: [0x43, struct({ values: list(struct({ name: string, value: varintAny }), 2, Limits.statisticsMax) })],
   explain: [0x44, struct({ request })],

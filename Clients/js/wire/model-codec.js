@@ -3,7 +3,7 @@ import { Limits } from './limits.js';
 import { choice, codec, flags, list, number16, object, orNull, string, struct, value, varint } from './codec.js';
 
 export const attributeTypes = ['string', 'integer', 'double', 'boolean', 'date', 'data', 'uuid', 'integer16',
-  'integer32', 'float', 'decimal', 'uri'];
+  'integer32', 'float', 'decimal', 'uri', 'largeData', 'largeText'];
 
 const max = Limits.propertiesPerEntityMax;
 const attribute = struct({

@@ -234,6 +234,8 @@ def fields_of(type: str, fields: Any) -> dict[str, Any]:
         case "cluster":
             for node in made.get("nodes", []):
                 node["role"] = node["role"] or "stopped"
+        case "value":
+            made["value"] = bytes.fromhex(fields["value"])
         case "subscribed":
             made["revision"] = made["revision"] or 0
         case "snapshot" | "totals" | "diff":

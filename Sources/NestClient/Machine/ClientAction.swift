@@ -26,6 +26,8 @@ package enum StreamEvent: Equatable, Sendable {
     case end(SubtreeEnd)
     /// A backup begins; its chunks are whole bodies.
     case backup(BackupStart)
+    /// A large value begins; its chunks are those of a sub-tree.
+    case value(ValueMessage)
     /// A step of a check begins. `checked` is the result of the check.
     case step(CheckStep)
     case checked(CheckReport)

@@ -98,6 +98,10 @@ extension ClientStateMachine {
         case .subtreeEnd:
             let end = try SubtreeEnd(body: frame.body)
             return self.stream(frame.id, .end(end)) + self.finish(frame.id, .done)
+        case .value where self.requests[frame.id]?.request.kind == .download:
+            let value = try ValueMessage(body: frame.body)
+            self.note(value.revision)
+            return self.stream(frame.id, .value(value))
         case .backupStart: return self.stream(frame.id, .backup(try BackupStart(body: frame.body)))
         case .backupChunk: return self.stream(frame.id, .chunk([UInt8](frame.body.readableBytesView)))
         case .backupEnd:

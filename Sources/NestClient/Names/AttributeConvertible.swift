@@ -81,6 +81,11 @@ extension [UInt8]: MutationValueConvertible, AttributeConvertible {
     }
 }
 
+/// What a row has of a large value. The result of ``NestClient/send(_:_:)`` can be set.
+extension LargeValue: MutationValueConvertible, AttributeConvertible {
+    public var mutationValue: MutationValue { .value(self.value) }
+}
+
 extension Identifier128: AttributeConvertible {
     public var mutationValue: MutationValue { .value(.uuid(self)) }
 

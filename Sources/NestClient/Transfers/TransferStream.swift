@@ -10,6 +10,7 @@ final class TransferStream: Sendable {
     private struct Contents {
         var start: SubtreeStart?
         var backup: BackupStart?
+        var value: ValueMessage?
         var chunks: Deque<[UInt8]> = []
         var steps: Deque<CheckStep> = []
         var report: CheckReport?
@@ -43,6 +44,7 @@ final class TransferStream: Sendable {
                 }
             case .end(let end): contents.end = end
             case .backup(let start): contents.backup = start
+            case .value(let value): contents.value = value
             case .step(let step): contents.steps.append(step)
             case .checked(let report): contents.report = report
             case .credit(let bytes): contents.credit = min(contents.credit + bytes, Limits.creditBytesMax)
@@ -67,6 +69,10 @@ final class TransferStream: Sendable {
 
     func backupStart() async throws(NestError) -> BackupStart {
         try await self.take { $0.backup }
+    }
+
+    func valueStart() async throws(NestError) -> ValueMessage {
+        try await self.take { $0.value }
     }
 
     enum CheckEvent: Sendable {

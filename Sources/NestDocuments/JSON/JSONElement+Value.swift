@@ -2,8 +2,15 @@ import NestModel
 
 extension JSONElement {
     /// Creates the JSON of a value of the model: a date as RFC 3339, data as base64, a reference as the id, a decimal
-    /// number as a string. A value of the type `float` gets only the digits that its 32 bits need.
+    /// number as a string, a large value as its length and SHA-256. A value of the type `float` gets only the digits
+    /// that its 32 bits need.
     package init(_ value: AttributeValue, of type: AttributeType? = nil) {
+        if type?.isLarge == true, let large = LargeValue(value) {
+            self = .object([
+                Member("length", .number("\(large.length)")), Member("sha256", .string(large.hexDigest)),
+            ])
+            return
+        }
         switch value {
         case .null: self = .null
         case .boolean(let flag): self = .boolean(flag)

@@ -173,7 +173,7 @@ extension EngineReply {
         case .object(let body): body.bytes.count
         case .answer(_, let byteCount): byteCount
         case .failure, .receipt, .subscribed, .done, .statistics, .group, .undoState, .tokenCreated, .reserved,
-            .present:
+            .present, .value:
             0
         }
     }

@@ -109,6 +109,12 @@ struct RequestOrder {
         case .count:
             form = OrderTerm.Form(.integer, isOptional: isOptional, isAlone: isAlone)
         case .attribute(let type):
+            guard !type.isLarge else {
+                throw StoreError.refused(
+                    .unsupported,
+                    "\(path.text) is \(type): it is outside the rows and has no order"
+                )
+            }
             isDate = type == .date
             var mayBeNull = isOptional
             switch asked.leaf {

@@ -113,11 +113,11 @@ extension Engine {
         }
     }
 
-    /// Forwards a request about tokens or ids if this node does not lead. Returns whether it did.
+    /// Forwards a request about tokens or ids, or a large value, if this node does not lead. Returns whether it did.
     func forwardToLeader(_ request: EngineRequest, _ requestID: UInt32, _ connection: EngineConnection) -> Bool {
         guard let replica, !replica.isLeading else { return false }
         switch request {
-        case .createToken, .revokeToken, .reserveIDs:
+        case .createToken, .revokeToken, .reserveIDs, .putValue:
             replica.forwarding.add(request, requestID, connection)
             return true
         default: return false

@@ -205,6 +205,7 @@ extension Engine {
                     guard let count = request.reservedCount, let last = pieces.last?.upperBound else { break }
                     let first = ObjectID(last - Int64(count) + 1)
                     self.replies.send(.reserved(first, count: count), id, requestID, &effects)
+                case .value(let row): self.replies.send(.value(row.value, row.type), id, requestID, &effects)
                 default: break
                 }
             }

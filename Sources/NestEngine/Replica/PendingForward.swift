@@ -43,7 +43,12 @@ struct PendingForward {
     var beginsGroup: Bool { if case .beginGroup = self.request { true } else { false } }
 
     /// Whether the leader executes it only when its rows have arrived: later requests would overtake it.
-    var isImport: Bool { if case .importSubtree = self.request { true } else { false } }
+    var isImport: Bool {
+        switch self.request {
+        case .importSubtree, .putValue: true
+        default: false
+        }
+    }
 
     /// Whether the answer is known to exist, or may still come, without being sent again.
     var isUnderWay: Bool { self.isSent || self.answer != nil }

@@ -17,7 +17,7 @@ package struct ValueSum {
         case .integer, .integer16, .integer32: self.sum = .integers(0)
         case .decimal: self.sum = .decimals(DecimalSum())
         case .double, .float: self.sum = .doubles(DoubleSum())
-        case .string, .boolean, .date, .data, .uuid, .uri:
+        case .string, .boolean, .date, .data, .uuid, .uri, .largeData, .largeText:
             // `AggregateFunction.type(of:)` refuses them.
             preconditionFailure("values of the type \(type) have no sum")
         }

@@ -16,13 +16,20 @@ public enum AttributeType: UInt8, Sendable, CaseIterable {
     case decimal = 11
     /// Text of the characters of RFC 3986.
     case uri = 12
+    /// Data of up to `Limits.largeValueBytesMax` bytes, outside the rows: a row has a `LargeValue`.
+    case largeData = 13
+    /// UTF-8 text of up to `Limits.largeValueBytesMax` bytes, outside the rows: a row has a `LargeValue`.
+    case largeText = 14
+
+    /// Whether rows have a `LargeValue` instead of the value, which has no order and is compared with null only.
+    public var isLarge: Bool { self == .largeData || self == .largeText }
 
     /// Whether a value has the right kind for this type. `AttributeDescription.fault` checks its range and form.
     public func admits(_ value: AttributeValue) -> Bool {
         switch (self, value) {
         case (.string, .string), (.integer, .integer), (.double, .double), (.boolean, .boolean), (.date, .date),
             (.data, .data), (.uuid, .uuid), (.integer16, .integer), (.integer32, .integer), (.float, .double),
-            (.decimal, .string), (.uri, .string):
+            (.decimal, .string), (.uri, .string), (.largeData, .data), (.largeText, .data):
             true
         default:
             false
@@ -116,6 +123,9 @@ public struct AttributeDescription: Hashable, Sendable {
             return (.text, "is not a decimal number of at most \(DecimalText.digitsMax) digits")
         case (.uri, .string(let text)) where !Self.isURI(text):
             return (.text, "is not a URI: use at least one character, and only those of RFC 3986")
+        case (.largeData, .data(let bytes)) where LargeValue(bytes) == nil,
+            (.largeText, .data(let bytes)) where LargeValue(bytes) == nil:
+            return (.type, "is \(self.type): send the bytes with PUT_VALUE, and set what its answer holds")
         case (.string, .string(var text)) where text.withUTF8({ $0.contains(0) }):
             return (.text, "holds a NUL character")
         default: return self.rangeFault(self.kept(value))
@@ -149,7 +159,7 @@ public struct AttributeDescription: Hashable, Sendable {
         guard self.minimum.isNull, self.maximum.isNull, self.pattern == nil else { return false }
         return switch self.type {
         case .string, .integer, .boolean, .date, .data, .uuid: true
-        case .double, .float, .decimal, .integer16, .integer32, .uri: false
+        case .double, .float, .decimal, .integer16, .integer32, .uri, .largeData, .largeText: false
         }
     }
 

@@ -109,6 +109,12 @@ extension ManagedObjectModel {
                 )
             }
         }
+        for property in Set((entity.uniquenessConstraints + entity.indexes).joined()) {
+            guard let attribute = entity.attribute(property), attribute.type.isLarge else { continue }
+            faults.append(
+                "\(entity.name).\(attribute.name): \(attribute.type) cannot be indexed or unique: it is outside the rows"
+            )
+        }
         if let label = entity.label, entity.attribute(label)?.type != .string {
             faults.append("\(entity.name): its label is not a string attribute")
         }
@@ -156,6 +162,9 @@ extension ManagedObjectModel {
         if !attribute.defaultValue.isNull, let fault = attribute.fault(attribute.defaultValue) {
             faults.append("\(name): its default \(fault.text)")
         }
+        if !attribute.defaultValue.isNull, attribute.type.isLarge {
+            faults.append("\(name): \(attribute.type) has no default: it is outside the rows")
+        }
         if attribute.defaultsToNow, attribute.type != .date {
             faults.append("\(name): only a date can be now by default")
         }
@@ -164,7 +173,7 @@ extension ManagedObjectModel {
             switch (attribute.type, bound) {
             case (.string, .integer(let length)), (.uri, .integer(let length)):
                 if length < 0 { faults.append("\(name): its minimum or maximum length is below 0") }
-            case (.boolean, _), (.data, _), (.uuid, _):
+            case (.boolean, _), (.data, _), (.uuid, _), (.largeData, _), (.largeText, _):
                 faults.append("\(name): \(attribute.type) has no minimum or maximum")
             default:
                 if isLength || !attribute.type.admits(bound) {

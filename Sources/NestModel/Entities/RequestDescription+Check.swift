@@ -39,7 +39,7 @@ extension RequestDescription {
         case .string, .uri: return "\"\""
         case .boolean: return "YES"
         case .date: return "2001-01-01"
-        case .data: return "data(\"\")"
+        case .data, .largeData, .largeText: return "data(\"\")"
         case .uuid: return "uuid(\"01234567-89ab-cdef-0123-456789abcdef\")"
         case .integer, .integer16, .integer32, .double, .float, .decimal: return "1"
         }

@@ -6,6 +6,9 @@ public struct ModelLimits: Sendable {
     @Bound(.refused, "Bytes of one string or data value")
     public var valueBytesMax = 64 << 10
 
+    @Bound(.refused, "Bytes of one large value, which is outside the rows. The setting limits.valueBytes lowers it")
+    public var largeValueBytesMax = 16 << 20
+
     @Bound(.refused, "Bytes of all strings and data of one object, which must fit into a frame with a chunk of others")
     public var objectBytesMax = 512 << 10
 

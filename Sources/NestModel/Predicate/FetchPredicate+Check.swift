@@ -3,6 +3,10 @@ extension Comparison {
     /// Returns what is wrong with the operator or the values for a path's type, in words that follow the path; `nil` if
     /// nothing is.
     func fault(of type: PathType) -> String? {
+        if case .attribute(let attribute) = type, attribute.isLarge {
+            let isNull = [.equal, .notEqual].contains(self.operator) && self.values.count == 1 && self.values[0].isNull
+            return isNull ? nil : "is \(attribute): it is outside the rows, compare it with NULL by == or != only"
+        }
         let isText = type == .attribute(.string) || type == .attribute(.uri)
         switch self.operator {
         case .contains, .beginsWith, .endsWith, .like, .matches:

@@ -107,6 +107,7 @@ struct PredicateLiteral {
         case (.date, _): "write a date as 2026-02-01 or 2026-02-01 14:30"
         case (.uuid, _): "write uuid(\"01234567-89ab-cdef-0123-456789abcdef\")"
         case (.data, _): "write data(\"aGk=\"), in base64"
+        case (.largeData, _), (.largeText, _): "it is outside the rows: compare it with NULL only"
         case (.decimal, .number), (.decimal, .text): "write a number of at most \(DecimalText.digitsMax) digits"
         case (.integer, .number), (.integer16, .number), (.integer32, .number), (.double, .number), (.float, .number):
             "it is too large"
@@ -196,7 +197,7 @@ extension PathType {
             case .decimal: .string("0")
             case .boolean: .boolean(false)
             case .date: .date(0)
-            case .data: .data([])
+            case .data, .largeData, .largeText: .data([])
             case .uuid: .uuid(Identifier128(high: 0, low: 0))
             case .integer, .integer16, .integer32, .double, .float: .integer(0)
             }

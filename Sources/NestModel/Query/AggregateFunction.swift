@@ -32,6 +32,7 @@ public enum AggregateFunction: UInt8, Sendable, CaseIterable {
     /// have a sum and an average.
     public func type(of values: AttributeType) -> AttributeType? {
         switch (self, values) {
+        case (_, .largeData), (_, .largeText): nil
         case (.minimum, _), (.maximum, _): values
         case (.sum, .integer), (.sum, .integer16), (.sum, .integer32): .integer
         case (.sum, .decimal), (.average, .decimal): .decimal

@@ -66,6 +66,12 @@ extension Setting {
         isLive: true
     )
 
+    package static let valueBytesMax = Setting(
+        "limits.valueBytes",
+        .integer(Limits.valueBytesMax...Limits.largeValueBytesMax),
+        default: .integer(Limits.largeValueBytesMax)
+    )
+
     package static let memoryBytesMax = Setting(
         "limits.memoryBytes",
         .integer(Setting.memoryBytesMin...(1 << 50)),
@@ -93,7 +99,7 @@ extension Setting {
         .logURL, .node, .advertise,
         .web, .webRoot, .webPage, .webNames, .webOrigins,
         .metricsPort, .logLevel, .logFormat, .connectionsMax,
-        .outputBytesMax, .spoolBytesMax, .memoryBytesMax,
+        .outputBytesMax, .spoolBytesMax, .valueBytesMax, .memoryBytesMax,
         .writeStepsMax, .confinedWriteStepsMax,
     ]
 }

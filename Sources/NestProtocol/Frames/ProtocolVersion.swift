@@ -45,9 +45,12 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// MODEL_CHANGED: the connection goes on when the server gets a model that extends the one before.
     package static let modelChanges = Features(rawValue: 1 << 11)
 
+    /// PUT_VALUE and GET_VALUE.
+    package static let largeValues = Features(rawValue: 1 << 12)
+
     package static let all: Features = [
         .subtrees, .resume, .undo, .compression, .compressedFrames, .presence, .outlines, .authors, .totals,
-        .optimisticWrites, .modelChanges,
+        .optimisticWrites, .modelChanges, .largeValues,
     ]
 
     /// What a client asks for unless its program asks for more.

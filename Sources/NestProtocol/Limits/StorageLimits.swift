@@ -50,6 +50,15 @@ public struct StorageLimits: Sendable {
     )
     public var bulkObjectsInMemoryMax = 16_384
 
+    @Bound(.inner, "Bytes of a piece in which the store keeps a large value")
+    public var largeValuePieceBytes = 64 << 10
+
+    @Bound(.cut, "Large values that a session has sent and that no object has yet; the oldest are dropped")
+    public var stagedValuesPerSessionMax = 16
+
+    @Bound(.cut, "Time after which a large value that no object has yet is dropped, with the next part of the journal")
+    public var stagedValueSeconds = 24 * 3_600
+
     @Bound(.cut, "Undo entries of one session; the oldest are dropped")
     public var undoEntriesPerSessionMax = 1_000
 

@@ -28,6 +28,9 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case subtreeStart = 0x22  // s  first reply to fetchSubtree
     case subtreeChunk = 0x23  // cs
     case subtreeEnd = 0x24  // cs last of a stream
+    case putValue = 0x25  // c
+    case getValue = 0x26  // c
+    case value = 0x27  // s  reply to putValue; first reply to getValue
 
     case subscribe = 0x30  // c
     case subscribed = 0x31  // s  reply
@@ -144,6 +147,7 @@ extension RequestKind {
         RequestKind(ParsePredicate.self, .read, .server),
         RequestKind(GetStatistics.self, .read, .immediate, isWhole: true, dependsOnModel: false),
         RequestKind(.fetchSubtree, .read, .transfer),
+        RequestKind(.getValue, .read, .transfer),
 
         // Subscriptions.
         RequestKind(.subscribe, .read, .fair, answer: .subscribed, asksForResult: true),
@@ -157,6 +161,8 @@ extension RequestKind {
         // First a stream of chunks; its end makes it a write.
         RequestKind(.importSubtree, .write, .commit, answer: .receipt),
         RequestKind(.beginGroup, .write, .commit, answer: .group, dependsOnModel: false),
+        // First a stream of chunks, as for an import; its end makes it a write without a revision.
+        RequestKind(.putValue, .write, .immediate, answer: .value, dependsOnModel: false),
         RequestKind(ReserveIDs.self, .write, .immediate, dependsOnModel: false),
         RequestKind(.endGroup, .write, .commit, answer: .done, dependsOnModel: false),
 

@@ -36,7 +36,10 @@ struct CascadeShape {
 
     /// Whether deleting an object of the table deletes everything that it owns, and changes no other object.
     private func isPlain(_ table: EntityLayout) -> Bool {
-        guard !table.isJoin, table.manyToMany.isEmpty, table.partnerSlots.allSatisfy({ $0 < 0 }) else { return false }
+        // Each large value that a deletion frees is a change too.
+        guard !table.isJoin, table.largeSlots.isEmpty, table.manyToMany.isEmpty,
+            table.partnerSlots.allSatisfy({ $0 < 0 })
+        else { return false }
         let keepsOthers = table.slots.allSatisfy { slot in
             if case .toOne(let relationship, _) = slot { relationship.deleteRule == .nullify } else { true }
         }

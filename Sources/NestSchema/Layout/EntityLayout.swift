@@ -111,6 +111,8 @@ package final class EntityLayout: Sendable {
     private let kindIndexes: [EntityNumber: Int]
     package let slots: [Slot]
     package let columns: [Column]
+    /// The slots of large values.
+    package let largeSlots: [Int]
     /// By slot: whether every value of the column's type may be stored as it is, if it is not too large. Otherwise the
     /// attribute's description decides.
     package let isPlain: [Bool]
@@ -192,6 +194,9 @@ package final class EntityLayout: Sendable {
         self.isPlain = parts.slots.map { slot in
             if case .attribute(let attribute) = slot { attribute.isPlain } else { false }
         }
+        self.largeSlots = parts.slots.indices.filter { slot in
+            if case .attribute(let attribute) = parts.slots[slot] { attribute.type.isLarge } else { false }
+        }
         self.patterns = parts.slots.map { slot in
             guard case .attribute(let attribute) = slot else { return nil }
             return attribute.pattern.flatMap { AttributePattern($0) }
@@ -224,7 +229,7 @@ package final class EntityLayout: Sendable {
             case .double, .float: .double
             case .boolean: .boolean
             case .date: .date
-            case .data: .data
+            case .data, .largeData, .largeText: .data
             case .uuid: .uuid
             }
         }

@@ -12,6 +12,8 @@ package final class ModelLayout: Sendable {
     package let hasCounts: Bool
     /// Whether the model has rules that are checked only at the end of a request: uniqueness, bounds, one-to-one.
     package let hasDeferredChecks: Bool
+    /// Whether an attribute is outside the rows.
+    package let hasLargeValues: Bool
     /// By table: whether the objects that deleting one of its objects reaches always form a tree, so that each is
     /// reached once and no other object changes.
     package let cascadesAsTree: [Bool]
@@ -29,6 +31,7 @@ package final class ModelLayout: Sendable {
         self.hasDeferredChecks =
             self.hasCounts
             || self.entities.contains { !$0.uniquenesses.isEmpty || $0.partnerSlots.contains { $0 >= 0 } }
+        self.hasLargeValues = self.entities.contains { !$0.largeSlots.isEmpty }
         let numbers = self.entities.flatMap { $0.kinds.map { Int($0.entity.number.rawValue) } }
         var indexes = [Int](repeating: -1, count: (numbers.max() ?? -1) + 1)
         for (index, layout) in self.entities.enumerated() {

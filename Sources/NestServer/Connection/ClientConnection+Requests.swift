@@ -157,6 +157,10 @@ extension ClientConnection {
                 self.startCheck(id: id)
             case .importSubtree:
                 _ = self.startUpload(id: id, try ImportSubtree(body: body).request, access: self.access)
+            case .putValue:
+                _ = self.startUpload(id: id, try PutValue(body: body))
+            case .getValue:
+                self.startDownload(id: id, try GetValue(body: body))
             case .getClients:
                 self.listClients(id: id, try GetClients(body: body))
             case .kick:

@@ -66,6 +66,7 @@ extension EngineReply {
         case .object(let object): write(EffectFrame(type: .object, body: object.bytes), true)
         case .reserved(let first, let count):
             write(EffectFrame(ReservedIDsMessage(first: first, count: count)), true)
+        case .value(let value, let type): write(EffectFrame(ValueMessage(value, type)), true)
         case .tokenCreated(let number): write(EffectFrame(TokenCreated(number: number)), true)
         case .present(let number): write(EffectFrame(Present(number: number)), true)
         case .group(let number): write(EffectFrame(Group(number: number)), true)

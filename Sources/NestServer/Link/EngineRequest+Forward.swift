@@ -6,7 +6,7 @@ import NestStore
 
 /// Encodes requests that a node forwards, and decodes their replies.
 extension EngineRequest {
-    /// The body of the client's request. The rows of an import follow it as chunks.
+    /// The body of the client's request. The rows of an import, and the bytes of a large value, follow it as chunks.
     var forwardedBody: [UInt8] {
         switch self {
         case .transaction(let transaction, _): return TransactionMessage(transaction).body
@@ -21,10 +21,22 @@ extension EngineRequest {
         case .importSubtree(let staged, _): return ImportSubtree(staged.request).body
         case .createToken(let grant, let hash): return CreateToken(grant, secretHash: hash).body
         case .revokeToken(let number): return RevokeToken(number: number).body
+        case .putValue(let staged):
+            return PutValue(staged.type, length: staged.length, digest: staged.digest).body
         case .reserveIDs(let count): return ReserveIDs(count: count).body
         case .undoState, .subscribe, .resubscribe, .setExpanded, .subscribeChanges, .unsubscribe, .fetch, .object,
             .statistics, .setPresence, .followPresence, .forwarded, .query:
             preconditionFailure("a node answers \(self.type) itself")
+        }
+    }
+}
+
+extension EngineRequest {
+    /// Whether chunks follow it.
+    var isUpload: Bool {
+        switch self {
+        case .importSubtree, .putValue: true
+        default: false
         }
     }
 }
@@ -41,6 +53,9 @@ extension EngineReply {
         case .reserved:
             let message = try ReservedIDsMessage(body: frame.body)
             self = .reserved(message.first, count: message.count)
+        case .value:
+            let message = try ValueMessage(body: frame.body)
+            self = .value(message.value, message.valueType)
         default: return nil
         }
     }

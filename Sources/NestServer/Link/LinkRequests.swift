@@ -91,7 +91,7 @@ struct LinkRequests {
     /// engine sends it again. Returns false if there is no id left.
     mutating func send(_ request: ForwardedRequest, of connection: ConnectionID) -> Bool {
         guard let port = self.ports[connection] else { return true }
-        if case .importSubtree = request.request, self.uploadCount >= Limits.peerTransfersMax {
+        if request.request.isUpload, self.uploadCount >= Limits.peerTransfersMax {
             self.waiting.append((connection, request))
             return true
         }
@@ -115,10 +115,12 @@ struct LinkRequests {
         }
         self.output.frames.writeFrame(type: .peerRequest, id: id, body: body)
         var sent = Sent(number: request.number, connection: connection)
-        if case .importSubtree(let staged, _) = request.request {
-            sent.upload = LinkUpload(staged, credit: self.creditInitial)
-            self.uploadCount += 1
+        switch request.request {
+        case .importSubtree(let staged, _): sent.upload = LinkUpload(staged, credit: self.creditInitial)
+        case .putValue(let staged): sent.upload = LinkUpload(staged, credit: self.creditInitial)
+        default: break
         }
+        if sent.upload != nil { self.uploadCount += 1 }
         self.sent[id] = sent
         self.goOn(id)
         return true

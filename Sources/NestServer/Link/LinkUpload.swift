@@ -2,8 +2,8 @@ import NestModel
 import NestProtocol
 import NestStore
 
-/// Decides the next step of an import that a node forwards: its rows go from the spool file to the leader, one chunk
-/// at a time, as credit allows.
+/// Decides the next step of an import, or of a large value, that a node forwards: its chunks go from the spool file to
+/// the leader, one chunk at a time, as credit allows.
 struct LinkUpload: Sendable {
     /// A chunk, and the offset of the next one in the spool file.
     struct Chunk: Sendable {
@@ -16,11 +16,13 @@ struct LinkUpload: Sendable {
         /// Have a thread that may block read a chunk, then call `read`.
         case read(SpooledChunks, offset: Int)
         case send(SubtreeChunk)
-        /// All rows are sent.
+        /// All chunks are sent.
         case end(SubtreeEnd)
     }
 
-    private let staged: StagedSubtree
+    private let chunks: SpooledChunks
+    /// The rows of an import, or the bytes of a value.
+    private let count: Int
     /// Bytes that the leader still accepts.
     private var credit: Int
     private var offset = 0
@@ -31,7 +33,16 @@ struct LinkUpload: Sendable {
     private var hasEnded = false
 
     init(_ staged: StagedSubtree, credit: Int) {
-        self.staged = staged
+        self.init(staged.chunks, count: staged.rowCount, credit: credit)
+    }
+
+    init(_ staged: StagedValue, credit: Int) {
+        self.init(staged.chunks, count: staged.length, credit: credit)
+    }
+
+    private init(_ chunks: SpooledChunks, count: Int, credit: Int) {
+        self.chunks = chunks
+        self.count = count
         self.credit = credit
     }
 
@@ -60,10 +71,10 @@ struct LinkUpload: Sendable {
         guard !self.hasEnded, !self.isReading else { return .none }
         guard self.hasRead else {
             self.isReading = true
-            return .read(self.staged.chunks, offset: self.offset)
+            return .read(self.chunks, offset: self.offset)
         }
         self.hasEnded = true
-        return .end(SubtreeEnd(rowCount: self.staged.rowCount, checksum: self.checksum.value))
+        return .end(SubtreeEnd(rowCount: self.count, checksum: self.checksum.value))
     }
 
     /// Reads a chunk of a spool file for the leader; `nil`: there is none at the offset. Blocks.

@@ -169,6 +169,9 @@ extension ClientConnection {
                 let request = try ImportSubtree(body: body).request
                 guard self.startUpload(id: id, request, access: access) else { return }
                 self.peer?.ports.beginImport(id, from: origin)
+            } else if type == .putValue {
+                guard self.startUpload(id: id, try PutValue(body: body)) else { return }
+                self.peer?.ports.beginImport(id, from: origin)
             } else if let request = try EngineRequest(type: type, body: body) {
                 self.submit(request, from: origin, id: id, byteCount: body.readableBytes)
             }

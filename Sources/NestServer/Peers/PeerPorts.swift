@@ -90,7 +90,7 @@ extension MessageType {
     var isForwarded: Bool {
         switch self {
         case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .createToken, .revokeToken, .reserve,
-            .importSubtree:
+            .importSubtree, .putValue:
             true
         default: false
         }

@@ -28,6 +28,8 @@ package struct ServerConfiguration: Sendable {
     package var connectionsMax = Limits.connectionsMax
     package var spoolBytesMax = Limits.spoolBytesMax
     package var outputBytesMax = Limits.outputBytesMax
+    /// The maximum number of bytes of one large value.
+    package var largeValueBytesMax = Limits.largeValueBytesMax
     /// The minimum of free bytes on the store's disk. Below it the server refuses writes.
     package var diskFreeBytesMin = Limits.diskFreeBytesMin
     /// The maximum number of steps of one write.

@@ -2,52 +2,83 @@ import NIOCore
 import NestEngine
 import NestModel
 import NestProtocol
+import NestStore
 import NestFraming
 
-/// FETCH_SUBTREE, BACKUP and CHECK. A sub-tree or a backup is read into a spool file at the store's speed, then sent at
-/// the client's speed.
+/// FETCH_SUBTREE, GET_VALUE, BACKUP and CHECK. A sub-tree, a value or a backup is read into a spool file at the store's
+/// speed, then sent at the client's speed.
 extension ClientConnection {
     func startDownload(id: UInt32, _ message: FetchSubtree) {
         guard let download = self.addDownload(id: id) else { return }
-        if message.atLeast > Revision(0) { return self.startDownload(id: id, message, download) }
-        self.check(message, id: id, download)
+        self.whenReached(message.atLeast) { connection, refusal in
+            var message = message
+            // The store has it now.
+            if message.atLeast >= .newest { message.atLeast = Revision(0) }
+            if let refusal { return connection.failIfThere(id: id, refusal) }
+            connection.check(message.request.root, id: id) { $0.export(message, id: id, download) }
+        }
     }
 
-    /// Reads a sub-tree when the store has its revision: in a cluster the node may have to wait for it.
-    private func startDownload(id: UInt32, _ message: FetchSubtree, _ download: Download) {
+    /// GET_VALUE.
+    func startDownload(id: UInt32, _ message: GetValue) {
+        guard let download = self.addDownload(id: id) else { return }
+        self.whenReached(message.atLeast) { connection, refusal in
+            var message = message
+            if message.atLeast >= .newest { message.atLeast = Revision(0) }
+            if let refusal { return connection.failIfThere(id: id, refusal) }
+            connection.check(message.object, id: id) { $0.export(message, id: id, download) }
+        }
+    }
+
+    /// Calls `body` when the store has a revision, or with a refusal: in a cluster the node may have to wait for it.
+    private func whenReached(_ atLeast: Revision, _ body: @escaping (ClientConnection, NestError?) -> Void) {
+        guard atLeast > Revision(0) else { return body(self, nil) }
         let connection = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        let body = NIOLoopBound(body, eventLoop: self.loop.eventLoop)
         self.server.engine.ask { engine in
-            let isNewest = message.atLeast >= .newest
-            engine.whenReached(message.atLeast) { refusal in
-                connection.eventLoop.execute {
-                    var message = message
-                    // The store has it now.
-                    if isNewest { message.atLeast = Revision(0) }
-                    guard let refusal else { return connection.value.check(message, id: id, download) }
-                    connection.value.export(message, id: id, download, unless: refusal)
-                }
+            engine.whenReached(atLeast) { refusal in
+                connection.eventLoop.execute { body.value(connection.value, refusal) }
             }
         }
     }
 
-    private func check(_ message: FetchSubtree, id: UInt32, _ download: Download) {
+    /// Calls `body` if the client may see an object, or if the read itself checks that.
+    private func check(_ object: ObjectID, id: UInt32, _ body: @escaping (ClientConnection) -> Void) {
         guard self.transfers.hasDownload(id) else { return }
-        guard self.access.confinement != nil else { return self.export(message, id: id, download) }
+        guard self.access.confinement != nil else { return body(self) }
         // The engine checks the token's scope, so that refusing an object outside the scope takes as long as refusing
         // one that does not exist.
         let scope = self.access.scope
         let connection = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        let body = NIOLoopBound(body, eventLoop: self.loop.eventLoop)
         self.server.engine.ask { engine in
-            let refusal = engine.refusal(of: message.request.root, in: scope)
-            connection.eventLoop.execute { connection.value.export(message, id: id, download, unless: refusal) }
+            let refusal = engine.refusal(of: object, in: scope)
+            connection.eventLoop.execute {
+                guard connection.value.transfers.hasDownload(id) else { return }
+                guard let refusal else { return body.value(connection.value) }
+                connection.value.failIfThere(id: id, refusal)
+            }
         }
     }
 
-    private func export(_ message: FetchSubtree, id: UInt32, _ download: Download, unless refusal: NestError?) {
+    private func failIfThere(id: UInt32, _ error: NestError) {
         guard self.transfers.hasDownload(id) else { return }
-        guard let refusal else { return self.export(message, id: id, download) }
-        self.failDownload(id: id, refusal)
+        self.failDownload(id: id, error)
         self.settle()
+    }
+
+    private func export(_ message: GetValue, id: UInt32, _ download: Download) {
+        let work = self.server.export(
+            message,
+            isCompressed: self.session.features.contains(.compression),
+            confinement: self.access.confinement,
+            for: download,
+            on: self.loop.eventLoop
+        )
+        self.whenDone(work, id: id) { export in
+            self.transfers.opened(Download.Content(export), id: id)
+            self.send(ValueMessage(export.value, export.type, at: export.revision).frame(id: id))
+        }
     }
 
     private func export(_ message: FetchSubtree, id: UInt32, _ download: Download) {

@@ -4,12 +4,27 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// IMPORT_SUBTREE: another thread checks and spools the chunks, which then become one request to the engine.
+/// IMPORT_SUBTREE and PUT_VALUE: another thread checks and spools the chunks, which then become one request to the
+/// engine.
 extension ClientConnection {
     /// `access`: of the client. Returns whether the chunks are expected now; otherwise the request is refused.
     func startUpload(id: UInt32, _ request: SubtreeImport, access: Access) -> Bool {
         guard self.mayStartTransfer(id: id) else { return false }
         let stage = self.server.uploadStage(for: request, rowsMax: self.importRowsMax(access))
+        self.transfers.add(Upload(request, stage: stage), id: id)
+        return true
+    }
+
+    /// PUT_VALUE. Refuses a value that is too large before it is sent. Returns whether the chunks are expected now.
+    func startUpload(id: UInt32, _ request: PutValue) -> Bool {
+        let bytesMax = self.server.configuration.largeValueBytesMax
+        guard request.length <= bytesMax else {
+            let text = "the value has \(request.length) bytes; this server accepts at most \(bytesMax)"
+            self.refuse(id: id, NestError(.valueTooLarge, text))
+            return false
+        }
+        guard self.mayStartTransfer(id: id) else { return false }
+        let stage = self.server.uploadStage(for: request)
         self.transfers.add(Upload(request, stage: stage), id: id)
         return true
     }
@@ -47,6 +62,12 @@ extension ClientConnection {
                 self.submit(.importSubtree(staged), from: origin, id: id)
             } else {
                 self.submit(.importSubtree(staged), id: id)
+            }
+        case .put(let staged):
+            if let origin = self.peer?.ports.endImport(id) {
+                self.submit(.putValue(staged), from: origin, id: id)
+            } else {
+                self.submit(.putValue(staged), id: id)
             }
         case .fail(let error):
             self.endImport(id: id)

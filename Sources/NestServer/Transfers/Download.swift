@@ -14,7 +14,7 @@ package struct SpooledChunk: Sendable {
     }
 }
 
-/// Decides the next step of one FETCH_SUBTREE or BACKUP.
+/// Decides the next step of one FETCH_SUBTREE, GET_VALUE or BACKUP.
 ///
 ///     reading (the sub-tree or store, into a spool file) ──opened──▶ sending ──all chunks sent──▶ (removed)
 ///         any ──failure, CANCEL──▶ (removed)
@@ -34,11 +34,12 @@ package struct Download: Sendable {
         package enum Kind: Sendable {
             case subtree
             case backup
+            case value
         }
 
         package let kind: Kind
         package let chunks: SpooledChunks
-        /// The number of rows of a sub-tree, or of bytes of a file.
+        /// The number of rows of a sub-tree, or of bytes of a file or of a value from its offset on.
         package let count: Int
         package let checksum: UInt64
 
@@ -46,6 +47,13 @@ package struct Download: Sendable {
             self.kind = .subtree
             self.chunks = export.chunks
             self.count = export.rowCount
+            self.checksum = export.checksum
+        }
+
+        package init(_ export: ValueExport) {
+            self.kind = .value
+            self.chunks = export.chunks
+            self.count = export.byteCount
             self.checksum = export.checksum
         }
 

@@ -16,7 +16,7 @@ extension Download.Content {
 
     func endFrame(id: UInt32) -> ByteBuffer {
         switch self.kind {
-        case .subtree: SubtreeEnd(rowCount: self.count, checksum: self.checksum).frame(id: id)
+        case .subtree, .value: SubtreeEnd(rowCount: self.count, checksum: self.checksum).frame(id: id)
         case .backup: BackupEnd(fileBytes: self.count, checksum: self.checksum).frame(id: id)
         }
     }

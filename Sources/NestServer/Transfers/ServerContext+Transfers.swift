@@ -30,6 +30,30 @@ extension ServerContext {
         }
     }
 
+    /// Writes a large value to a spool file.
+    func export(
+        _ message: GetValue,
+        isCompressed: Bool,
+        confinement: AccessConfinement?,
+        for download: Download,
+        on eventLoop: any EventLoop
+    ) -> EventLoopFuture<ValueExport> {
+        let reservation = download.reservation
+        return self.read(for: download, on: eventLoop) { reader, deadline in
+            let export = try reader.exportValue(
+                of: message.object,
+                message.property,
+                from: message.offset,
+                atLeast: message.atLeast,
+                isCompressed: isCompressed,
+                confinement: confinement,
+                deadline: deadline
+            )
+            try reservation.take(export.chunks.byteCount)
+            return export
+        }
+    }
+
     /// Writes a copy of the whole store to a spool file.
     func backup(
         isCompressed: Bool,
@@ -95,6 +119,14 @@ extension ServerContext {
             directory: self.engine.model.reader.spoolDirectory,
             reservation: SpoolReservation(self.spool),
             rowsMax: rowsMax
+        )
+    }
+
+    func uploadStage(for request: PutValue) -> UploadStage {
+        UploadStage(
+            request,
+            directory: self.engine.model.reader.spoolDirectory,
+            reservation: SpoolReservation(self.spool)
         )
     }
 

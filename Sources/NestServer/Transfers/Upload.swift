@@ -2,7 +2,7 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// Decides the next step of one IMPORT_SUBTREE.
+/// Decides the next step of one IMPORT_SUBTREE or PUT_VALUE.
 ///
 ///     receiving ──end, all staged──▶ committing ──the engine's reply──▶ (removed)
 ///         any ──failure, CANCEL──▶ (removed)
@@ -13,13 +13,20 @@ package struct Upload: Sendable {
         case stage(UploadStage, [[UInt8]])
         /// Everything has arrived and is correct.
         case commit(StagedSubtree)
+        /// The same for a large value.
+        case put(StagedValue)
         case fail(NestError)
         /// The client broke the protocol after the end of the stream, when the upload may already be committed: close
         /// the connection, because a request has only one reply.
         case close(NestError)
     }
 
-    package let request: SubtreeImport
+    private enum Request {
+        case subtree(SubtreeImport)
+        case value(PutValue)
+    }
+
+    private let request: Request
     /// Bytes received that are not in the spool file yet.
     package private(set) var heldBytes = 0
     /// `nil` while a thread appends to it.
@@ -32,7 +39,12 @@ package struct Upload: Sendable {
     package private(set) var isCommitting = false
 
     package init(_ request: SubtreeImport, stage: UploadStage) {
-        self.request = request
+        self.request = .subtree(request)
+        self.stage = stage
+    }
+
+    package init(_ request: PutValue, stage: UploadStage) {
+        self.request = .value(request)
         self.stage = stage
     }
 
@@ -71,10 +83,16 @@ package struct Upload: Sendable {
         }
         guard let end = self.end else { return .none }
         do throws(NestError) {
-            let staged = try stage.finish(self.request, rowCount: end.rowCount, checksum: end.checksum)
+            let action: Action =
+                switch self.request {
+                case .subtree(let request):
+                    .commit(try stage.finish(request, rowCount: end.rowCount, checksum: end.checksum))
+                case .value(let request):
+                    .put(try stage.finish(request, length: end.rowCount, checksum: end.checksum))
+                }
             self.stage = nil
             self.isCommitting = true
-            return .commit(staged)
+            return action
         } catch {
             return .fail(error)
         }

@@ -12,6 +12,8 @@ package struct UploadStage: Sendable {
     private var checksum = SubtreeChecksum()
     private var rowsChecksum = SubtreeRowsChecksum()
     private var chunks: SpooledChunks?
+    /// `nil` for an import.
+    private var value: ValuePieces?
 
     /// `rowsMax`: the maximum number of rows, because very many rows can have few bytes.
     package init(
@@ -26,18 +28,34 @@ package struct UploadStage: Sendable {
         self.reader = SubtreeChunkReader(valueCount: request.properties.count)
     }
 
+    /// A stage for a large value: it keeps pieces of one size instead of the chunks.
+    package init(_ request: PutValue, directory: String, reservation: SpoolReservation) {
+        self.rowsMax = 0
+        self.directory = directory
+        self.reservation = reservation
+        self.reader = SubtreeChunkReader(valueCount: 0)
+        self.value = ValuePieces(request)
+    }
+
     /// Unpacks and checks chunks, in order, and appends them to the spool file. Blocks.
     package mutating func append(_ bodies: [[UInt8]]) throws(NestError) {
         for body in bodies {
-            let chunk = try self.checked(body)
-            try self.reservation.take(chunk.count)
             self.checksum.add(body)
-            do throws(StoreError) {
-                if self.chunks == nil { self.chunks = try SpooledChunks(directory: self.directory) }
-                try self.chunks?.append(chunk)
-            } catch {
-                throw error.nestError
+            if let pieces = try self.value?.pieces(of: body) {
+                for piece in pieces { try self.spool(piece) }
+            } else {
+                try self.spool(try self.checked(body))
             }
+        }
+    }
+
+    private mutating func spool(_ chunk: [UInt8]) throws(NestError) {
+        try self.reservation.take(chunk.count)
+        do throws(StoreError) {
+            if self.chunks == nil { self.chunks = try SpooledChunks(directory: self.directory) }
+            try self.chunks?.append(chunk)
+        } catch {
+            throw error.nestError
         }
     }
 
@@ -68,6 +86,33 @@ package struct UploadStage: Sendable {
         }
         self.rowsChecksum.add(rows)
         return chunk
+    }
+
+    /// Returns the whole value. Throws if it does not match the length and checksum of the stream's end. The store
+    /// checks its digest.
+    package func finish(_ request: PutValue, length: Int, checksum: UInt64) throws(NestError) -> StagedValue {
+        guard let value = self.value, value.length == request.length, length == request.length else {
+            throw NestError(
+                .checksum,
+                "the value has \(self.value?.length ?? 0) bytes, its end states \(length), and PUT_VALUE "
+                    + "\(request.length)"
+            )
+        }
+        guard checksum == self.checksum.value else {
+            throw NestError(.checksum, "the value's checksum differs from the one in its end")
+        }
+        do throws(StoreError) {
+            // A value without bytes has no chunks.
+            let chunks = if let chunks = self.chunks { chunks } else { try SpooledChunks(directory: self.directory) }
+            return StagedValue(
+                type: request.valueType,
+                length: request.length,
+                digest: request.digest,
+                chunks: chunks
+            )
+        } catch {
+            throw error.nestError
+        }
     }
 
     /// Returns the whole upload. Throws if it does not match the row count and checksum of the stream's end.

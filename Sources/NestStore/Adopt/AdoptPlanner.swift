@@ -143,12 +143,12 @@ struct AdoptPlanner {
     /// The types that Core Data declares for an attribute.
     private static func declared(_ type: AttributeType) -> Set<String> {
         switch type {
-        case .string, .uri: ["VARCHAR"]
+        case .string, .uri, .largeText: ["VARCHAR"]
         case .integer, .integer16, .integer32, .boolean: ["INTEGER"]
         case .double, .float: ["FLOAT"]
         case .decimal: ["DECIMAL"]
         case .date: ["TIMESTAMP"]
-        case .data, .uuid: ["BLOB"]
+        case .data, .uuid, .largeData: ["BLOB"]
         }
     }
 

@@ -14,6 +14,7 @@ struct AdoptedObjects {
 
     let plan: AdoptPlan.Objects
     let table: EntityTable
+    let values: ValueTable
     /// By table: what is added to `Z_PK`.
     let offsets: [Int64]
     /// The greatest `Z_PK` of the table.
@@ -34,6 +35,7 @@ struct AdoptedObjects {
     init(
         _ plan: AdoptPlan.Objects,
         _ table: EntityTable,
+        _ values: ValueTable,
         index: Int,
         offsets: [Int64],
         keyMax: Int64,
@@ -42,6 +44,7 @@ struct AdoptedObjects {
     ) {
         self.plan = plan
         self.table = table
+        self.values = values
         self.index = index
         self.offsets = offsets
         self.keyMax = keyMax
@@ -120,7 +123,7 @@ struct AdoptedObjects {
                 // An entity may narrow what it inherits.
                 let attribute = kind.entity.attribute(shared.number) ?? shared
                 if let value = self.value(rows.cell(column), attribute, isExternal, kind, slot, key) {
-                    row.values[slot] = value
+                    row.values[slot] = try self.placed(value, attribute, id)
                 } else {
                     refusedSlots.append(slot)
                 }
@@ -142,6 +145,14 @@ struct AdoptedObjects {
         try self.table.insert(id, row)
     }
 
+    /// Puts the bytes of a large value in their table, and returns what its row has; other values as they are.
+    private func placed(_ value: AttributeValue, _ attribute: AttributeDescription, _ id: ObjectID) throws(StoreError)
+        -> AttributeValue
+    {
+        guard attribute.type.isLarge, case .data(let bytes) = value else { return value }
+        return try self.values.adopt(bytes, attribute, of: id).value
+    }
+
     /// Returns the value that is stored; `nil` if it is refused.
     private mutating func value(
         _ cell: SourceCell,
@@ -152,7 +163,10 @@ struct AdoptedObjects {
         _ key: Int64
     ) -> AttributeValue? {
         var read = AdoptedValue.read(cell, attribute, isExternal: isExternal)
-        if case .file(let name) = read { read = self.files.read(name) }
+        if case .file(let name) = read {
+            let bytesMax = attribute.type.isLarge ? Limits.largeValueBytesMax : Limits.valueBytesMax
+            read = self.files.read(name, bytesMax: bytesMax)
+        }
         if case .value(let value) = read, self.plan.layout.patternFault(slot, value) != nil {
             // Equal faults are counted together, so the text does not have the value.
             read = .invalid("does not match its regular expression")

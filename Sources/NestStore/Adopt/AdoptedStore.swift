@@ -16,6 +16,8 @@ struct AdoptedStore {
         self.tables = layout.entities.map { [connection] in EntityTable($0, connection) }
     }
 
+    var values: ValueTable { ValueTable(self.connection) }
+
     func close() throws(StoreError) { try self.connection.close() }
 
     func access<Result>(_ body: () throws -> Result) throws -> Result { try self.connection.access(body) }
@@ -29,6 +31,7 @@ struct AdoptedStore {
         }
         try self.connection.execute("BEGIN IMMEDIATE")
         try Store.makeOwnTables(self.connection, self.layout, historyID: historyID)
+        if self.layout.hasLargeValues { try ValueTable.create(self.connection) }
         for table in self.layout.entities {
             try self.connection.execute(Schema.table(table, self.layout, name: table.name))
         }

@@ -19,7 +19,10 @@ enum AdoptedValue {
         let value: AttributeValue?
         switch attribute.type {
         case .string, .uri: return self.text(cell, storage, attribute)
-        case .data: return self.data(cell, storage, isExternal: isExternal)
+        case .data: return self.data(cell, storage, isExternal: isExternal, bytesMax: Limits.valueBytesMax)
+        // The bytes; `AdoptedObjects` puts them in their table.
+        case .largeData: return self.data(cell, storage, isExternal: isExternal, bytesMax: Limits.largeValueBytesMax)
+        case .largeText: return self.largeText(cell, storage)
         case .integer, .integer16, .integer32: value = self.integer(cell, storage).map { .integer($0) }
         case .boolean:
             value = storage == .integer || storage == .real ? .boolean(cell.real != 0) : nil
@@ -53,23 +56,41 @@ enum AdoptedValue {
         return self.checked(.string(text), attribute)
     }
 
-    private static func data(_ cell: SourceCell, _ storage: SourceCell.Storage, isExternal: Bool) -> AdoptedValue {
+    private static func largeText(_ cell: SourceCell, _ storage: SourceCell.Storage) -> AdoptedValue {
+        guard storage == .text else { return .invalid("has a value that is no text") }
+        return cell.withText { text in
+            guard text.count <= Limits.largeValueBytesMax else { return self.tooLarge(Limits.largeValueBytesMax) }
+            guard !text.contains(0), String(validating: text, as: UTF8.self) != nil else {
+                return .invalid("has a text that is not UTF-8, or holds a NUL character")
+            }
+            return .value(.data([UInt8](text)))
+        }
+    }
+
+    static func tooLarge(_ bytesMax: Int) -> AdoptedValue {
+        .tooLarge("has more than \(bytesMax) bytes, the maximum of a value")
+    }
+
+    private static func data(
+        _ cell: SourceCell,
+        _ storage: SourceCell.Storage,
+        isExternal: Bool,
+        bytesMax: Int
+    ) -> AdoptedValue {
         guard storage == .blob else { return .invalid("has a value that is no data") }
         return cell.withBlob { bytes in
-            guard isExternal else { return self.data(bytes[...]) }
+            guard isExternal else { return self.data(bytes[...], bytesMax) }
             switch bytes.first {
             case nil: return .value(.data([]))
-            case 1: return self.data(bytes.dropFirst())
+            case 1: return self.data(bytes.dropFirst(), bytesMax)
             case 2: return .file(bytes.dropFirst().prefix { $0 != 0 }.map { $0 })
             default: return .invalid("has data that begin with neither 1 nor 2, as data that may be in files do")
             }
         }
     }
 
-    private static func data(_ bytes: Slice<UnsafeRawBufferPointer>) -> AdoptedValue {
-        guard bytes.count <= Limits.valueBytesMax else {
-            return .tooLarge("has more than \(Limits.valueBytesMax) bytes, the maximum of a value")
-        }
+    private static func data(_ bytes: Slice<UnsafeRawBufferPointer>, _ bytesMax: Int) -> AdoptedValue {
+        guard bytes.count <= bytesMax else { return self.tooLarge(bytesMax) }
         return .value(.data([UInt8](bytes)))
     }
 

@@ -129,6 +129,7 @@ struct Adoption {
         var objects = AdoptedObjects(
             plan,
             store.tables[index],
+            store.values,
             index: index,
             offsets: self.offsets,
             keyMax: self.keysMax[index],

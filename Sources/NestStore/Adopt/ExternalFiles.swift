@@ -12,7 +12,7 @@ struct ExternalFiles {
     }
 
     /// Returns the data of a file, or what is wrong with it.
-    func read(_ name: [UInt8]) -> AdoptedValue {
+    func read(_ name: [UInt8], bytesMax: Int) -> AdoptedValue {
         let text = String(decoding: name, as: UTF8.self)
         // The name comes from the store: it must not lead anywhere else.
         guard !name.isEmpty, name.count <= 255, !name.contains(UInt8(ascii: "/")), text != ".", text != ".." else {
@@ -29,9 +29,7 @@ struct ExternalFiles {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             return .invalid("has data in a file that is none")
         }
-        guard status.st_size <= Limits.valueBytesMax else {
-            return .tooLarge("has more than \(Limits.valueBytesMax) bytes, the maximum of a value")
-        }
+        guard status.st_size <= bytesMax else { return AdoptedValue.tooLarge(bytesMax) }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0
         while count < bytes.count {

@@ -95,6 +95,9 @@ struct SubtreeRows {
         guard case .attribute(let attribute) = self.layout.slots[slot] else {
             preconditionFailure("only attributes are imported")
         }
+        if attribute.type.isLarge, !value.isNull {
+            throw self.refusal(slot, .type, "is \(attribute.type): set it when the objects are imported")
+        }
         if let fault = attribute.fault(value) ?? self.layout.patternFault(slot, value) {
             throw self.refusal(slot, fault.reason, fault.text)
         }

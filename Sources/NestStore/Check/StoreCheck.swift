@@ -18,7 +18,7 @@ struct StoreCheck {
 
     /// Runs all steps of the check. `progress` is called before each step.
     mutating func run(progress: (CheckStep) -> Void) throws(StoreError) -> CheckReport {
-        let count = self.layout.entities.count + 4
+        let count = self.layout.entities.count + 4 + (self.layout.hasLargeValues ? 1 : 0)
         var number = 0
         func begin(_ name: String) {
             number += 1
@@ -43,6 +43,12 @@ struct StoreCheck {
             for rule in StoreRules.of(table, in: self.layout) { try self.check(rule, table) }
             if hasReserved { try self.check(StoreRules.ofReserved(table), table) }
             if !table.isJoin { objectCount += try self.objectCount(table) }
+        }
+        if self.layout.hasLargeValues {
+            begin("large values")
+            var found: [String] = []
+            try ValueRules(self.connection, self.layout).check { found.append($0) }
+            for problem in found { self.add(problem) }
         }
         begin("journal")
         let revision = try self.checkJournal()

@@ -187,6 +187,7 @@ final class ChangeRecorder {
         guard let entityLayout = self.layout[object.entity],
             let kind = self.block.write(change: object, layout: entityLayout)
         else { return }
+        if !entityLayout.largeSlots.isEmpty { try self.group.placeValues(of: object, entityLayout, self.revision) }
         if !self.isBlockConcerned { self.isBlockConcerned = self.group.isConcerned(object) }
         if self.lastStreamed != object.entity {
             self.lastStreamed = object.entity

@@ -106,6 +106,13 @@ package final class WriteGroup {
         return try self.reserved.use(id, of: session, self.store.connection)
     }
 
+    /// Follows what a bulk write does to the large values of an object that it streams.
+    func placeValues(of object: ChangedRow, _ layout: EntityLayout, _ revision: Revision) throws(StoreError) {
+        let slot = try self.store.values.follow(object, layout, revision, by: .restoration)
+        guard let slot else { return }
+        throw ObjectGraph.refusal([ObjectGraph.valueFault(object.entity, layout, slot, nil)])
+    }
+
     /// Writes a full block of the request that will become the next revision.
     func writeBlock(_ number: Int, _ bytes: [UInt8]) throws(StoreError) {
         self.blockBytes += try self.store.journal.appendBlock(self.nextRevision, number, bytes)
@@ -158,6 +165,9 @@ package final class WriteGroup {
             let description = try self.measured(stepsMax: stepsMax) { () throws(StoreError) in
                 let description = try body(graph)
                 try graph.validate()
+                if self.store.layout.hasLargeValues {
+                    try graph.placeValues(self.store.values, of: description.sessionNumber)
+                }
                 changes = try recorder.finish(into: &self.changes)
                 return description
             }

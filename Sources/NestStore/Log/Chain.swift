@@ -58,7 +58,7 @@ struct RunningHash: ~Copyable {
 
     mutating func update(_ bytes: [UInt8]) { self.hash.update(data: bytes) }
 
-    consuming func finish() -> Identifier128 { Self.first(Array(self.hash.finalize())) }
+    consuming func finishWhole() -> [UInt8] { Array(self.hash.finalize()) }
     #else
     private let context: OpaquePointer
 
@@ -74,15 +74,17 @@ struct RunningHash: ~Copyable {
 
     mutating func update(_ bytes: [UInt8]) { EVP_DigestUpdate(self.context, bytes, bytes.count) }
 
-    consuming func finish() -> Identifier128 {
-        let digest = [UInt8](unsafeUninitializedCapacity: Int(SHA256_DIGEST_LENGTH)) { digest, count in
+    consuming func finishWhole() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Int(SHA256_DIGEST_LENGTH)) { digest, count in
             var size: UInt32 = 0
             EVP_DigestFinal_ex(self.context, digest.baseAddress, &size)
             count = Int(size)
         }
-        return Self.first(digest)
     }
     #endif
+
+    /// Returns the first 16 bytes of the hash.
+    consuming func finish() -> Identifier128 { Self.first(self.finishWhole()) }
 
     private static func first(_ digest: [UInt8]) -> Identifier128 {
         func word(_ index: Int) -> UInt64 { digest[index * 8..<index * 8 + 8].reduce(0) { $0 << 8 | UInt64($1) } }

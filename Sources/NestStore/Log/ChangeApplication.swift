@@ -91,6 +91,14 @@ struct ChangeApplication {
         guard let layout = self.store.layout[change.entity] else {
             throw .logDamaged("it changes objects of an entity that the model does not have")
         }
+        let object = try self.apply(change, layout)
+        guard try self.store.values.follow(object, layout, self.revision, by: .record) == nil else {
+            throw .diverged("it gives the object \(change.id) a large value that it cannot have")
+        }
+        return object
+    }
+
+    private mutating func apply(_ change: ObjectChange, _ layout: EntityLayout) throws(StoreError) -> ChangedRow {
         let table = self.store.objects.table(change.entity)
         switch change.kind {
         case .insert:

@@ -15,6 +15,8 @@ package enum LogNote: Sendable {
     case trim(through: Revision)
     /// The ids that a session has reserved and that no object has had yet: all of them, ascending.
     case reserved(UInt64, [ClosedRange<Int64>])
+    /// A session has sent a large value, whose pieces are the blocks of the record.
+    case value(ValueTable.Row)
     /// Of a leader record: what the leader knows about the log's server, and the history of the store from now on.
     case leader(LogServer, historyID: Identifier128)
 
@@ -30,6 +32,7 @@ package enum LogNote: Sendable {
         /// not apply it.
         static let tokenWithIdentityCreated: UInt8 = 8
         static let reserved: UInt8 = 9
+        static let value: UInt8 = 10
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
@@ -70,6 +73,12 @@ package enum LogNote: Sendable {
                 writer.write(objectID: ObjectID(piece.lowerBound))
                 writer.write(objectID: ObjectID(piece.upperBound))
             }
+        case .value(let row):
+            writer.write(byte: Tag.value)
+            writer.write(varint: row.session)
+            writer.write(byte: row.type.rawValue)
+            writer.write(raw: row.value.bytes)
+            writer.write(integer: row.staged)
         case .leader(let server, let historyID):
             writer.write(byte: Tag.leader)
             writer.write(integer: server.timeline)
@@ -120,6 +129,16 @@ package enum LogNote: Sendable {
                 pieces.append(first...last)
             }
             self = .reserved(session, pieces)
+        case Tag.value:
+            let session = try reader.varint("session number")
+            guard let type = AttributeType(rawValue: try reader.byte("type of the value")), type.isLarge else {
+                throw DecodingFailure(.invalidValue, "type of the value")
+            }
+            guard let value = LargeValue(Array(try reader.raw(count: LargeValue.byteCount, "value"))) else {
+                throw DecodingFailure(.invalidValue, "value")
+            }
+            let staged = try reader.integer(Int64.self, "time")
+            self = .value(ValueTable.Row(session: session, type: type, value: value, staged: staged))
         case Tag.leader:
             let server = LogServer(
                 timeline: try reader.integer(UInt32.self, "timeline"),

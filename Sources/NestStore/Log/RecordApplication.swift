@@ -25,7 +25,7 @@ struct RecordApplication {
 
     mutating func run() throws(StoreError) {
         guard (self.record.kind == .group) == (self.record.row != nil),
-            self.record.blockCount == 0 || self.record.row != nil
+            self.record.blockCount == 0 || self.record.row != nil || self.isOfValue
         else { throw .logDamaged("its kind does not fit its content") }
         do throws(StoreError) {
             if let row = self.record.row {
@@ -114,6 +114,31 @@ struct RecordApplication {
 
     // MARK: Notes
 
+    /// Whether the blocks of the record are the pieces of a large value.
+    private var isOfValue: Bool {
+        self.record.row == nil && self.record.notes.contains { if case .value = $0 { true } else { false } }
+    }
+
+    private func apply(_ row: ValueTable.Row) throws(StoreError) {
+        guard self.isOfValue, self.store.layout.hasLargeValues else {
+            throw .logDamaged("it has a large value that cannot be here")
+        }
+        try self.store.values.insert(row)
+        var verifier = ValueVerifier(row.type)
+        var next = 0
+        try self.record.forEachBlock { (block) throws(StoreError) in
+            guard block.revision == Revision(0), block.number == next else {
+                throw .logDamaged("a piece of a large value is out of place")
+            }
+            next += 1
+            verifier.add(block.bytes)
+            try self.store.values.insertPiece(row.value.id, block.number, block.bytes)
+        }
+        if let fault = verifier.fault(length: row.value.length, digest: row.value.digest) {
+            throw .logDamaged("a large value: \(fault.message)")
+        }
+    }
+
     private mutating func apply(_ note: LogNote) throws(StoreError) {
         switch note {
         case .session(let session):
@@ -135,6 +160,7 @@ struct RecordApplication {
         case .reserved(let session, let pieces):
             try self.reserved.set(pieces, of: session, self.store.connection)
             self.nextUnreserved = max(self.nextUnreserved, (pieces.last?.upperBound ?? 0) + 1)
+        case .value(let row): try self.apply(row)
         case .trim(let revision): try self.trim(through: revision)
         case .leader(_, let historyID):
             guard self.record.kind == .leader else { throw .logDamaged("a note of a leader is not in its record") }
@@ -158,6 +184,7 @@ struct RecordApplication {
         }
         self.journalBytes -= try self.store.journal.drop(through: revision)
         try self.store.forgetBlocked(through: revision)
+        try self.store.dropValues(through: revision, now: self.record.time)
         self.oldestBase = revision
     }
 }

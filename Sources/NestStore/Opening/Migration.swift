@@ -36,6 +36,9 @@ struct Migration {
             if self.plan.report.differences.contains(where: { $0.removedPart != nil }) {
                 try HistoryPruning(self.connection, self.plan.old, self.plan.new).run()
                 try self.keepNumbers()
+                if try ValueTable.isThere(self.connection) {
+                    try ValueTable(self.connection).dropLost(self.plan.new)
+                }
             }
             if !self.plan.report.losses.isEmpty { try Store.setHistoryID(self.connection, self.newHistoryID) }
             try Store.forgetReplacedModels(self.connection)

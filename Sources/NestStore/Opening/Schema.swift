@@ -208,7 +208,7 @@ enum Schema {
         case .string, .decimal, .uri: "TEXT"
         case .integer, .integer16, .integer32, .boolean, .date: "INTEGER"
         case .double, .float: "REAL"
-        case .data, .uuid: "BLOB"
+        case .data, .uuid, .largeData, .largeText: "BLOB"
         }
     }
 }

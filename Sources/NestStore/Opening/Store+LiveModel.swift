@@ -70,6 +70,7 @@ extension Store {
                 try self.connection.execute(Schema.table(layout, plan.new, name: layout.name))
                 for index in Schema.indexes(layout) { try self.connection.execute(index) }
             }
+            if plan.new.hasLargeValues { try ValueTable.create(self.connection) }
             for growth in plan.growths { try self.run(growth, plan.new, now: now) }
             try self.addEntities(of: plan)
             try self.noteReplacedModel()

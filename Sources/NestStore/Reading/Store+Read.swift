@@ -151,19 +151,23 @@ extension Store {
         var dropped: Revision?
         let oldestTime = try self.journal.oldestTime() ?? now
         let isOld = { (time: Int64) in time > 0 && now - time > Int64(secondsMax) * 1_000_000 }
+        var bytes = try self.journalBytesWithValues()
         var isOver =
-            self.head.rawValue - self.oldestBase.rawValue > UInt64(revisionsMax) || self.journalBytes > Int64(bytesMax)
+            self.head.rawValue - self.oldestBase.rawValue > UInt64(revisionsMax) || bytes > Int64(bytesMax)
             || isOld(oldestTime)
         guard isOver, self.membership?.mayAppend ?? true else { return nil }
+        let time = max(now, self.membership?.state.time ?? now)
         try self.connection.beginWriting()
         do {
             for _ in 0..<rowsMax where isOver {
                 guard let row = try self.journal.dropOldest() else { break }
                 dropped = row.last
                 self.journalBytes -= row.bytes
+                try self.dropValues(through: row.last, now: time)
                 let oldest = try self.journal.oldestTime() ?? now
+                bytes = try self.journalBytesWithValues()
                 isOver =
-                    self.head.rawValue - row.last.rawValue > UInt64(revisionsMax) || self.journalBytes > Int64(bytesMax)
+                    self.head.rawValue - row.last.rawValue > UInt64(revisionsMax) || bytes > Int64(bytesMax)
                     || isOld(oldest)
             }
             if let dropped { try self.forgetBlocked(through: dropped) }

@@ -25,6 +25,9 @@ package enum Failpoint: String, CaseIterable, Sendable {
     case recordApplied = "record.applied"
     /// A snapshot from the cluster's log is complete under its temporary name.
     case snapshotLaid = "snapshot.laid"
+    /// A large value is written, but not yet committed; then it is durable, and no client has its reply.
+    case valueWritten = "value.written"
+    case valueDurable = "value.durable"
     /// Before the log is moved into the file, and after.
     case checkpointBegun = "checkpoint.begun"
     case checkpointDone = "checkpoint.done"

@@ -46,6 +46,8 @@ enum ValueText {
         case .data:
             guard let bytes = Base64.bytes(text) else { throw fail("base64") }
             value = .data(bytes)
+        case .largeData, .largeText:
+            throw CommandFailure(.usage, "\(attribute.name) is \(attribute.type): set it with 'nestc put'")
         case .uuid:
             guard let identifier = Identifier128(hex: text) else { throw fail("a UUID") }
             value = .uuid(identifier)
@@ -87,6 +89,7 @@ enum ValueText {
         case .date: "a string like \"2026-11-21T09:30:00Z\", or \"now\""
         case .data: "a string in base64"
         case .uuid: "a string with a UUID"
+        case .largeData, .largeText: "null, or set with 'nestc put'"
         }
     }
 
@@ -103,7 +106,10 @@ enum ValueText {
     }
 
     static func text(_ value: AttributeValue, of type: AttributeType? = nil) -> String {
-        switch value {
+        if type?.isLarge == true, let large = LargeValue(value) {
+            return "\(large.length) bytes, SHA-256 \(large.hexDigest)"
+        }
+        return switch value {
         case .null: ""
         case .boolean(let value): value ? "yes" : "no"
         case .integer(let value): "\(value)"

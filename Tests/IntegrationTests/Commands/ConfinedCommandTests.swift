@@ -64,6 +64,8 @@ extension ProcessTests {
             "session new": ([], "", .contains("another session")),
             "import": (["-", "--format", "text"], "Bread\n", .contains("imported 1 item, id 5")),
             "export": ([], "", .prints("Shared\n\tMilk\n")),
+            "put": (["4", "title", "-"], "x", .refuses("NOT_FOUND")),
+            "get": (["4", "title", "-"], "", .refuses("NOT_FOUND")),
             "cp": (["3", "2"], "", .contains("copied 1 item, id 5")),
             "backup": (["copy"], "", .refuses("NOT_PERMITTED")),
             "check": ([], "", .refuses("NOT_PERMITTED")),

@@ -32,7 +32,7 @@ struct Scene {
         self.naive = naive
         self.focus = Focus.allCases.randomElement(using: &random)!
         self.isNarrow = random.oneIn(3)
-        for type in AttributeType.allCases { self.pool[type] = (0..<3).map { _ in random.keptValue(of: type) } }
+        for type in AttributeType.inRows { self.pool[type] = (0..<3).map { _ in random.keptValue(of: type) } }
         let texts = [
             "", "a", "A", "aa", "ab", "Á", "e\u{301}a", "\u{e9}", "\u{df}", "SS", "\u{1e9e}", "\u{130}x", "\u{1f600}a",
             "\u{1}",

@@ -36,7 +36,7 @@ import NestSchema
         guard Seeds.isUsual else { return }
         let sides = ["one", "many", "ordered"].flatMap { near in ["one", "many", "ordered"].map { "\(near)-\($0)" } }
         let rules = DeleteRule.allCases.map { "\($0)" }
-        let types = AttributeType.allCases.map { "\($0)" }
+        let types = AttributeType.inRows.map { "\($0)" }
         let others = [
             "one-one itself", "many-many itself", "abstract", "two levels", "root", "required one", "required many",
             "least", "one-way",

@@ -65,7 +65,7 @@ struct AppColumns {
         case .double, .float: "FLOAT"
         case .decimal: "DECIMAL"
         case .date: "TIMESTAMP"
-        case .data, .uuid: "BLOB"
+        case .data, .uuid, .largeData, .largeText: "BLOB"
         }
     }
 }

@@ -76,7 +76,7 @@ private struct RandomModelBuilder {
     }
 
     private mutating func attribute(_ name: String) -> AttributeDraft {
-        var draft = AttributeDraft(name: name, type: self.random.pick(AttributeType.allCases))
+        var draft = AttributeDraft(name: name, type: self.random.pick(AttributeType.inRows))
         draft.isOptional = self.random.oneIn(2)
         if self.random.oneIn(4) { (draft.minimum, draft.maximum) = self.bounds(draft.type) }
         if self.random.oneIn(3) { draft.defaultValue = self.random.soundValue(of: draft.description) }
@@ -98,7 +98,7 @@ private struct RandomModelBuilder {
         case .double, .float: bounds = (.double(Double(low) / 10), .double(Double(high) / 10))
         case .date: bounds = (.date(low), .date(high))
         case .decimal: bounds = (.string("\(low - 2).5"), .string("\(high)"))
-        case .boolean, .data, .uuid: bounds = (.null, .null)
+        case .boolean, .data, .uuid, .largeData, .largeText: bounds = (.null, .null)
         }
         return switch self.random.below(3) {
         case 0: (bounds.0, .null)

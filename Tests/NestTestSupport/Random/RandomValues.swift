@@ -26,6 +26,7 @@ extension SeededRandom {
         case .boolean: return .boolean(self.oneIn(2))
         case .date: return .date(small)
         case .data: return .data(self.bytes(self.below(3)).map { $0 & 3 })
+        case .largeData, .largeText: return self.keptValue(of: type)
         case .uuid: return .uuid(Identifier128(high: 0, low: UInt64(small + 1)))
         case .decimal: return .string(self.decimal(small))
         }

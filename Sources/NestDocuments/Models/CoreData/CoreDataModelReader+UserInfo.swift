@@ -27,14 +27,18 @@ extension CoreDataModelReader {
         entity.root = (relationship, object)
     }
 
-    /// `nest.default` and `nest.label` of an attribute.
+    /// `nest.default`, `nest.label` and `nest.large` of an attribute.
     mutating func applyUserInfo(
         of element: XMLElement,
         to attribute: inout AttributeDraft,
         in entity: inout EntityDraft,
         at path: String
     ) {
-        let entries = self.warnAboutUserInfo(of: element, known: ["nest.default", "nest.label"], at: path)
+        let entries = self.warnAboutUserInfo(
+            of: element,
+            known: ["nest.default", "nest.label", "nest.large"],
+            at: path
+        )
         if let text = entries["nest.default"] {
             if text == "now" {
                 attribute.defaultsToNow = true
@@ -43,11 +47,27 @@ extension CoreDataModelReader {
                 self.faults.append("\(path): nest.default is '\(text)'; only 'now' is known")
             }
         }
+        self.applyLarge(entries["nest.large"], to: &attribute, at: path)
         guard let text = entries["nest.label"] else { return }
         switch CoreDataValue.boolean(text) {
         case true?: entity.label = attribute.name
         case false?: break
         case nil: self.faults.append("\(path): nest.label is '\(text)'; YES or NO is expected at an attribute")
+        }
+    }
+
+    /// `nest.large` makes a Binary or String attribute a large value.
+    private mutating func applyLarge(_ text: String?, to attribute: inout AttributeDraft, at path: String) {
+        guard let text else { return }
+        switch CoreDataValue.boolean(text) {
+        case true?:
+            switch attribute.type {
+            case .data: attribute.type = .largeData
+            case .string: attribute.type = .largeText
+            default: self.faults.append("\(path): nest.large is for Binary and String, not \(attribute.type)")
+            }
+        case false?: break
+        case nil: self.faults.append("\(path): nest.large is '\(text)'; YES or NO is expected")
         }
     }
 

@@ -29,7 +29,8 @@ extension CoreDataModelReader {
             switch attribute.type {
             case .date:
                 self.warnings.append("\(path): its default '\(text)' is not a date and is ignored; \(Self.nowHint)")
-            case .data: self.warnings.append("\(path): its default '\(text)' is ignored: Core Data has none for data")
+            case .data, .largeData, .largeText:
+                self.warnings.append("\(path): its default '\(text)' is ignored: Core Data has none for data")
             default: self.keep(nil, text, in: &attribute, at: path)
             }
         }
@@ -81,7 +82,8 @@ extension CoreDataModelReader {
         guard let text = element.text("\(side)ValueString") else { return .null }
         let subject = "\(side)ValueString '\(text)'"
         switch type {
-        case .boolean, .data, .uuid: self.ignoreBound(subject, "is a bound, and \(type) has none", path)
+        case .boolean, .data, .uuid, .largeData, .largeText:
+            self.ignoreBound(subject, "is a bound, and \(type) has none", path)
         case .string, .uri:
             if let length = CoreDataValue.integer(text), length >= 0 { return .integer(length) }
             self.ignoreBound(subject, "is not a number of characters", path)

@@ -13,7 +13,7 @@ enum CoreDataValue {
         case .boolean: Self.boolean(text).map(AttributeValue.boolean)
         case .date: Self.date(text).map(AttributeValue.date)
         case .uuid: Identifier128(hex: text).map(AttributeValue.uuid)
-        case .data: nil
+        case .data, .largeData, .largeText: nil
         }
     }
 
@@ -27,7 +27,7 @@ enum CoreDataValue {
         case .integer, .integer16, .integer32: return whole.map(AttributeValue.integer)
         case .double, .float: return .double(number)
         case .decimal: return DecimalText.canonical(whole.map { "\($0)" } ?? text).map(AttributeValue.string)
-        case .string, .date, .data, .uuid, .uri: return nil
+        case .string, .date, .data, .uuid, .uri, .largeData, .largeText: return nil
         }
     }
 

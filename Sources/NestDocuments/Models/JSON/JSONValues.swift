@@ -39,6 +39,7 @@ enum JSONValues {
         case .date: "a date like \"2026-11-21T09:30:00Z\""
         case .data: "base64 in a string"
         case .uuid: "a UUID in a string"
+        case .largeData, .largeText: "nothing: a large value has no default"
         }
     }
 }

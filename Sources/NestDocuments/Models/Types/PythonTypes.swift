@@ -153,7 +153,7 @@ package struct PythonTypes {
     private static let types: [AttributeType: String] = [
         .string: "str", .uri: "str", .integer: "int", .integer16: "int", .integer32: "int", .double: "float",
         .float: "float", .boolean: "bool", .date: "datetime.datetime | nest.Date", .data: "bytes",
-        .uuid: "uuid.UUID", .decimal: "decimal.Decimal",
+        .uuid: "uuid.UUID", .decimal: "decimal.Decimal", .largeData: "bytes", .largeText: "bytes",
     ]
 
     /// The types that a program may give, where there are more.

@@ -141,5 +141,6 @@ package struct SwiftTypes {
         .integer16: ("Swift", "Int16"), .integer32: ("Swift", "Int32"), .double: ("Swift", "Double"),
         .float: ("Swift", "Float"), .boolean: ("Swift", "Bool"), .date: ("Foundation", "Date"),
         .data: ("Foundation", "Data"), .uuid: ("Foundation", "UUID"), .decimal: ("Foundation", "Decimal"),
+        .largeData: ("NestClient", "LargeValue"), .largeText: ("NestClient", "LargeValue"),
     ]
 }

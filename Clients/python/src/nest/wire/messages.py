@@ -205,6 +205,9 @@ MESSAGES: dict[str, tuple[int, Codec]] = {
     "subtreeStart": (0x22, rare.subtree_start),
     "subtreeChunk": (0x23, rare.subtree_chunk),
     "subtreeEnd": (0x24, rare.subtree_end),
+    "putValue": (0x25, rare.put_value),
+    "getValue": (0x26, rare.get_value),
+    "value": (0x27, rare.large_value),
     "subscribe": (0x30, struct(resume=_resume, at_least=at_least, request=request)),
     "subscribed": (
         0x31,

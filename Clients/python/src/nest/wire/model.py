@@ -8,7 +8,7 @@ from .codec import Codec, Fields, choice, flags, list_of, number16, object_id, o
 
 ATTRIBUTE_TYPES = (
     *("string", "integer", "double", "boolean", "date", "data"),
-    *("uuid", "integer16", "integer32", "float", "decimal", "uri"),
+    *("uuid", "integer16", "integer32", "float", "decimal", "uri", "largeData", "largeText"),
 )
 _MAX = limits.PROPERTIES_PER_ENTITY_MAX
 

@@ -211,6 +211,20 @@ object_body = struct(
     values=_per_property(struct(property=number16, value=value)),
     counts=_per_property(struct(property=number16, count=varint)),
 )
+_large_type = choice("largeData", "largeText", first=13, code="MALFORMED")
+_large_length = checked(varint, lambda n: n <= limits.LARGE_VALUE_BYTES_MAX, "a value is too large", "LIMIT_EXCEEDED")
+#: Number and length, in eight bytes each, then the digest.
+_large_value = checked(
+    raw(48),
+    lambda v: (
+        0 < int.from_bytes(v[:8], "big") < 1 << 63
+        and int.from_bytes(v[8:16], "big") <= limits.LARGE_VALUE_BYTES_MAX
+    ),
+    "a large value is not possible",
+)
+put_value = struct(type=_large_type, length=_large_length, digest=raw(32))
+get_value = struct(at_least=varint_any, object=object_id, property=number16, offset=varint)
+large_value = struct(revision=varint, type=_large_type, value=_large_value)
 fetch_subtree = struct(
     at_least=varint_any, root=object_id, relationship=number16, depth_limit=one_more, properties=properties
 )
