@@ -18,20 +18,26 @@ extension ClientCore {
     /// Opens the file before the first connection, and then connects.
     func chooseSession() {
         let configuration = self.configuration
-        NIOThreadPool.singleton.runIfActive(eventLoop: self.eventLoop) { KeptSession(configuration) }
-            .whenComplete { result in
-                self.assumeIsolated { core in
-                    core.isSessionChosen = true
-                    if case .success(let kept) = result {
-                        core.keptSession = kept
-                        core.machine.keepSession(kept.record, otherwise: Self.randomSession())
-                    }
-                    // Ends at once if the client was closed meanwhile.
-                    if case .closed = core.machine.phase { return core.releaseSession() }
-                    core.openChannel()
-                }
-            }
+        // The singleton never ends, so this does not fail.
+        self.sessionWork = NIOThreadPool.singleton
+            .runIfActive(eventLoop: self.eventLoop) { KeptSession(configuration) }
+            .map { kept in self.assumeIsolated { $0.begin(with: kept) } }
     }
+
+    private func begin(with kept: KeptSession) {
+        self.isSessionChosen = true
+        self.keptSession = kept
+        if case .closed = self.machine.phase {
+            // The client was closed meanwhile, and `close` waits for this: the next client must find no lock.
+            self.isSessionReleased = true
+            return kept.release()
+        }
+        self.machine.keepSession(kept.record, otherwise: Self.randomSession())
+        self.openChannel()
+    }
+
+    /// The session; `nil`: it is not decided yet.
+    var session: Identifier128? { self.isSessionChosen ? self.machine.session : nil }
 
     func keepSession(_ record: SessionRecord) { self.workOnSession { $0.keep(record) } }
 
@@ -62,7 +68,9 @@ extension KeptSession {
         do throws(NestError) {
             if configuration.sessionDirectory == nil { try StateDirectory.checkOwner() }
             let directory =
-                if let directory = configuration.sessionDirectory { directory } else { try StateDirectory.path("clients") }
+                if let directory = configuration.sessionDirectory { directory } else {
+                    try StateDirectory.path("clients")
+                }
             self.init(SessionPlace(in: directory, program: program, configuration), logger: logger)
         } catch {
             self.init(impossible: error.message, logger: logger)
@@ -74,7 +82,7 @@ extension NestClient {
     /// The session of this client, for a program that keeps it itself: save `session.hex` where you keep secrets, and
     /// give it to the next client as `.secret`. Connects first if the session is `.kept`.
     public func session() async throws(NestError) -> Identifier128 {
-        if let session = await self.core.machine.session { return session }
+        if let session = await self.core.session { return session }
         try await self.connect()
         return await self.core.machine.hello.session
     }

@@ -7,10 +7,10 @@ public enum ClientSession: Hashable, Sendable {
     /// a program and server has it at a time; others, and those that cannot read or write the file, have a `fresh` one:
     /// `NestClient.sessionKeeping` says which.
     ///
-    /// The file is `PROGRAM/SERVER` in the directory `nest/clients` in `$XDG_STATE_HOME` or `~/.local/state`, on Apple's
-    /// systems in `~/Library/Application Support`. `PROGRAM` is the name of the executable file. There is one for each
-    /// list of addresses, `store`, token and `user`. It is written when the server has answered, and only this user can
-    /// read it. If the server then has another history, the client takes a new session.
+    /// The file is `PROGRAM/SERVER` in the directory `nest/clients` in `$XDG_STATE_HOME` or `~/.local/state`, and on
+    /// Apple's systems in `~/Library/Application Support`. `PROGRAM` is the name of the executable file. There is one
+    /// for each list of addresses, `store`, token and `user`. It is written when the server has answered, and only this
+    /// user can read it. If the server then has another history, the client takes a new session.
     case kept
     /// A session that ends with the client. Nothing is read or written.
     case fresh

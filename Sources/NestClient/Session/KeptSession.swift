@@ -174,7 +174,8 @@ package final class KeptSession: Sendable {
         }
         var bytes = [UInt8](repeating: 0, count: SessionRecord.byteCount + 1)
         let count = bytes.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
-        return count == SessionRecord.byteCount ? SessionRecord(text: String(decoding: bytes[..<count], as: UTF8.self)) : nil
+        return count == SessionRecord.byteCount
+            ? SessionRecord(text: String(decoding: bytes[..<count], as: UTF8.self)) : nil
     }
 
     /// Writes in place: the lock keeps other clients from reading a part. After a crash a part is no session.

@@ -15,7 +15,9 @@ package struct SessionPlace: Equatable, Sendable {
     /// `directory`: that of all programs.
     package init(in directory: String, program: String, _ configuration: ClientConfiguration) {
         self.directory = "\(directory)/\(Self.short(Self.encoded(program)))"
-        var parts = [Set(configuration.endpoints.map { "\(Self.encoded($0.host))_\($0.port)" }).sorted().joined(separator: ",")]
+        var parts = [
+            Set(configuration.endpoints.map { "\(Self.encoded($0.host))_\($0.port)" }).sorted().joined(separator: ",")
+        ]
         if let store = configuration.store { parts.append("store\(Self.encoded(store))") }
         if let token = configuration.token { parts.append("token\(token.number)") }
         if !configuration.user.isEmpty { parts.append("user\(Self.encoded(configuration.user))") }
@@ -36,7 +38,8 @@ package struct SessionPlace: Equatable, Sendable {
         for (index, byte) in text.utf8.enumerated() {
             let scalar = Unicode.Scalar(byte)
             let isPlain =
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
                 || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
                 || index > 0 && (byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_"))
             if isPlain {

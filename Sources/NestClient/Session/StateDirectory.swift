@@ -20,7 +20,7 @@ enum StateDirectory {
         if let home = self.variable("XDG_STATE_HOME") { return home }
         if let home = self.variable("HOME") { return "\(home)/.local/state" }
         #endif
-        throw NestError(.invalid, "there is no home directory: name a directory for the session")
+        throw NestError(.invalid, "there is no home directory")
     }
 
     /// Throws `invalid` if a file in the home directory would be in another user's way, as in that of the caller of

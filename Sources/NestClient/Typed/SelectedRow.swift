@@ -78,3 +78,13 @@ extension NestClient {
         )
     }
 }
+
+extension LiveResults {
+    /// The live rows of some columns.
+    public convenience init<Entity, each Value>(
+        _ client: NestClient,
+        _ columns: SelectedColumns<Entity, repeat each Value>
+    ) where Element == SelectedRow<repeat each Value> {
+        self.init(client, as: Element.self) { client in try await client.request(columns) }
+    }
+}

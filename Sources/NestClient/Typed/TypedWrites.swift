@@ -21,7 +21,9 @@ extension NestClient {
     ///     let mia = try context.insert(User.self, .name("Mia"))
     ///     try context.insert(Post.self, .title("Zeros"), .user(mia))
     ///     try await context.save()
-    public func context() async throws(NestError) -> ObjectContext { ObjectContext(self, model: try await self.model()) }
+    public func context() async throws(NestError) -> ObjectContext {
+        ObjectContext(self, model: try await self.model())
+    }
 
     /// Sets values of an object, as a transaction of its own: `try await client.set(toDo, .done(true))`.
     @discardableResult

@@ -122,7 +122,10 @@ import Testing
         }
         // The oldest one is in use, and the second one has just been used.
         let held = self.open(self.place(1))
-        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: self.place(1).path)
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 1)],
+            ofItemAtPath: self.place(1).path
+        )
         self.open(self.place(2)).release()
         self.open(self.place(9_000)).keep(Self.record(0))
         let names = Set(try FileManager.default.contentsOfDirectory(atPath: self.place().directory))

@@ -32,7 +32,9 @@ func withGrant(
     _ body: (NestClient, AccessToken) async throws -> Void
 ) async throws {
     let token = try await admin.createToken(grant)
-    try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh, token: token)) { try await body($0, token) }
+    try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh, token: token)) {
+        try await body($0, token)
+    }
 }
 
 extension ServerRawConnection {

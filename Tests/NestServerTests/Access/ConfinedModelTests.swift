@@ -24,7 +24,8 @@ extension SocketTests {
             try await withServer {
                 $0.store.model = model
             } _: { port, _ in
-                let token = try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh)) { client in
+                let token = try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh)) {
+                    client in
                     try await client.createToken(TokenGrant(name: "admin", role: .admin))
                 }
                 let session = Identifier128(high: 7, low: 7)

@@ -92,7 +92,9 @@ extension SocketTests {
                 #expect(error?.code == .tokenExpired && error?.message.contains("expired") == true)
                 await client.close()
                 let again = await refusal {
-                    try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh, token: token)) { _ in }
+                    try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh, token: token)) {
+                        _ in
+                    }
                 }
                 #expect(again?.code == .tokenExpired)
             }
@@ -178,7 +180,9 @@ extension SocketTests {
                         try await follower.withFetchedResults(.rootChildren) { results in
                             for try await change in results {
                                 if case .snapshot = change {
-                                    try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh, token: writer)) {
+                                    try await NestClient.withClient(
+                                        ClientConfiguration(port: port, session: .fresh, token: writer)
+                                    ) {
                                         _ = try await $0.transaction(.insert("x"))
                                     }
                                 }
