@@ -273,7 +273,8 @@ let package = Package(
             dependencies: ["NestModel", "NestClient", "NestCache"],
             path: "Examples",
             exclude: [
-                "nested-lists/README.md", "nested-lists/seed.sh", "nested-lists/outline.mjs", "number-facts/README.md",
+                "nested-lists/README.md", "nested-lists/seed.sh", "nested-lists/outline.mjs",
+                "nested-lists/model.json", "number-facts/README.md",
                 "number-facts/seed.sh", "number-facts/NumberFacts.xcdatamodeld", "number-facts/NumberFacts.sqlite",
                 "number-facts/facts.py",
                 "phone-book/README.md", "phone-book/seed.sh", "phone-book/model.json", "phone-book/people.txt",

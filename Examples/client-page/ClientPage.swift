@@ -62,10 +62,16 @@ import NestClient
         try await client.fetch(request, atLeast: .newest)
     }
 
-    static func configuration(tokenFile: String, session: String) -> ClientConfiguration? {
+    static func sessions() throws -> [ClientConfiguration] {
+        let fresh = ClientConfiguration(host: "127.0.0.1", port: 7000, session: .fresh)
+        var shared = ClientConfiguration(host: "127.0.0.1", port: 7000)
+        try shared.keepSession(of: "org.example.shop")
+        return [fresh, shared]
+    }
+
+    static func configuration(tokenFile: String) -> ClientConfiguration? {
         guard let token = AccessToken(text: tokenFile) else { return nil }
-        var configuration = ClientConfiguration(host: "nest.example.org", session: Identifier128(hex: session))
-        configuration.token = token
+        var configuration = ClientConfiguration(host: "nest.example.org", token: token)
         configuration.tls = ClientTLS()
         return configuration
     }

@@ -3,16 +3,14 @@ import NestClient
 /// Things to do: insert them, correct them, tick them off.
 @MainActor enum Done {
     static func run(_ client: NestClient) async throws {
-        let toDos = try await client.entity(ToDo.self)
-
         // A refused change stays in the context: show the reason, correct it, save again.
-        let context = ObjectContext(client)
-        let added = try context.insert(toDos, [.name("")])
+        let context = try await client.context()
+        let added = try context.insert(ToDo.self, .name(""))
         do {
             try await context.save()
         } catch {
             print("refused: \(error.message)")
-            try context.set(added, of: toDos, [.name("Buy bread")])
+            try context.set(added, .name("Buy bread"))
             try await context.save()
         }
 
@@ -24,8 +22,8 @@ import NestClient
 
             // Several changes are one transaction, one undo entry, and one batch for the view.
             guard let first = tasks.first else { return }
-            try context.set(first, of: toDos, [.done(!first.done)])
-            try context.insert(toDos, [.name("Buy butter")])
+            try context.set(first, .done(!first.done))
+            try context.insert(ToDo.self, .name("Buy butter"))
             try await context.save(name: "tick off, and one more")
             for event in try await changes.events() {
                 switch event {

@@ -1,3 +1,4 @@
+public import Logging
 import NestModel
 import NestProtocol
 
@@ -22,9 +23,13 @@ public struct ClientConfiguration: Sendable {
     public var store: String?
     /// The name of this client in the server's log; at most 256 bytes.
     public var clientName: String
-    /// 128 secret bits that own undo stacks and idempotency keys. With the same session, the next run of a program can
-    /// undo the work of this run. Keep it secret: every client that has it can do that.
-    public var session: Identifier128
+    /// The owner of the undo stack: by default the same in the next run of the program, which can then undo the work of
+    /// this run. `.fresh` writes nothing and begins anew.
+    public var session: ClientSession
+    /// Where the client says why it cannot keep its session. It logs no secrets.
+    public var logger = Logger(label: "nest.client")
+    /// The directory of the sessions of all programs; `nil`: the user's. For tests.
+    package var sessionDirectory: String?
     /// `nil`: the connection is not encrypted. Without `serverName`, each server's certificate must have the host of
     /// its own address.
     public var tls: ClientTLS?
@@ -59,15 +64,14 @@ public struct ClientConfiguration: Sendable {
         host: String = "127.0.0.1",
         port: Int = 7000,
         clientName: String = "nest client",
-        session: Identifier128? = nil,
+        session: ClientSession = .kept,
         token: AccessToken? = nil,
         connectTimeout: Duration = .seconds(5),
         requestTimeout: Duration = .seconds(30)
     ) {
-        var random = SystemRandomNumberGenerator()
         self.endpoints = [ServerAddress(host: host, port: port)]
         self.clientName = clientName
-        self.session = session ?? Identifier128.random(using: &random)
+        self.session = session
         self.token = token
         self.connectTimeout = connectTimeout
         self.requestTimeout = requestTimeout
@@ -77,7 +81,7 @@ public struct ClientConfiguration: Sendable {
     public init(
         _ address: ServerAddress,
         clientName: String = "nest client",
-        session: Identifier128? = nil,
+        session: ClientSession = .kept,
         token: AccessToken? = nil
     ) {
         self.init(ServerAddresses(address), clientName: clientName, session: session, token: token)
@@ -87,7 +91,7 @@ public struct ClientConfiguration: Sendable {
     public init(
         _ servers: ServerAddresses,
         clientName: String = "nest client",
-        session: Identifier128? = nil,
+        session: ClientSession = .kept,
         token: AccessToken? = nil
     ) {
         self.init(clientName: clientName, session: session, token: token)

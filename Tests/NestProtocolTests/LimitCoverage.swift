@@ -113,6 +113,7 @@ enum LimitCoverage {
         "clientQueueBytesMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],
         "clientQueueBytesHardMax": ["aFullQueueStopsReadingUnlessAReplyIsDue"],
         "serverAddressesMax": ["aListIsRefusedWithThePartThatIsWrong"],
+        "keptSessionsMax": ["theLeastRecentlyUsedSessionLeavesFirst"],
         "cacheBytesMax": ["theCacheIsBoundedAndTheLeastRecentlyShownLeaveFirst"],
         "cacheViewBytesMax": ["aViewThatIsTooLargeIsNotKept"],
         "cacheUnwrittenBytesMax": ["changesThatWaitAreLimited"],

@@ -35,6 +35,22 @@ import Testing
         }
     }
 
+    /// A client of a test or a benchmark has no session of the user who runs it, and writes none.
+    @Test func clientsOfTestsDoNotKeepTheirSessions() throws {
+        let call = /\bClientConfiguration\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/
+        var count = 0
+        for directory in ["Tests", "bench"] {
+            for source in try Repository.sources(under: directory)
+            where !source.path.contains("/Tests/Consumer/") && !source.text.contains(".sessionDirectory = ") {
+                for match in source.text.matches(of: call) {
+                    count += 1
+                    #expect(match.0.contains("session: "), "\(source.path): \(match.0)")
+                }
+            }
+        }
+        #expect(count > 30)
+    }
+
     /// `SocketTests` and `ProcessTests` are serialized and have a time limit.
     @Test func serialSuitesHaveATimeLimit() throws {
         var count = 0

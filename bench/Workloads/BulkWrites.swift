@@ -35,7 +35,12 @@ struct BulkCommand: AsyncParsableCommand {
         let report = Report(isJSON: self.options.json)
         for shape in self.shapes {
             let target = try BenchTarget(self.options)
-            let configuration = ClientConfiguration(host: target.host, port: target.port, clientName: "nestbench")
+            let configuration = ClientConfiguration(
+                host: target.host,
+                port: target.port,
+                clientName: "nestbench",
+                session: .fresh
+            )
             try await NestClient.withClient(configuration) { try await self.measure(shape, $0, target, report) }
             try await target.shutdown()
         }

@@ -62,7 +62,7 @@ struct CacheCommand: AsyncParsableCommand {
             isTime: true
         )
         for _ in 0..<self.options.rounds {
-            var configuration = ClientConfiguration(host: "127.0.0.1", port: 1)
+            var configuration = ClientConfiguration(host: "127.0.0.1", port: 1, session: .fresh)
             opening.nest.append(try self.time { configuration.cache = try CacheFile(path: path) } * 1_000)
             let client = NestClient(configuration)
             let request = self.request

@@ -25,7 +25,12 @@ struct SubtreeCommand: AsyncParsableCommand {
         for shape in self.shapes {
             // Each shape has its own server, so that the peak memory is that of the shape.
             let target = try BenchTarget(self.options)
-            let configuration = ClientConfiguration(host: target.host, port: target.port, clientName: "nestbench")
+            let configuration = ClientConfiguration(
+                host: target.host,
+                port: target.port,
+                clientName: "nestbench",
+                session: .fresh
+            )
             try await NestClient.withClient(configuration) { client in
                 let top = try await self.measure(shape, client, target, report)
                 if target.child != nil { try await self.measureMemory(of: top, target, report) }

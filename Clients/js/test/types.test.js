@@ -109,7 +109,7 @@ function checkUse(use) {
     Object.assign(config.compilerOptions, {
       baseUrl: '.', paths: clientPaths, allowJs: false, checkJs: false, noEmit: false, outDir: './made',
     });
-    config.files = ['types/use.ts', 'types/model.ts', 'node-modules.d.ts'];
+    config.files = ['types/use.ts', 'types/model.ts', 'types/number-facts.ts', 'node-modules.d.ts'];
     config.include = [];
   }, use);
 }

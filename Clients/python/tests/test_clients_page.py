@@ -56,7 +56,7 @@ class ClientsPage(unittest.IsolatedAsyncioTestCase):
         await self.follow_a_list(block("sh", "cd groceries\npython3 -m venv venv"), environment)
 
     async def follow_a_list(self, commands: str, environment: dict[str, str]) -> None:
-        """Saves the program of the page, runs it with commands, and changes the list."""
+        """Saves the program of the page, runs it with commands, changes the list, and presses Ctrl-C."""
         made = tempfile.TemporaryDirectory()
         self.addCleanup(made.cleanup)
         directory = pathlib.Path(made.name)
@@ -70,7 +70,7 @@ class ClientsPage(unittest.IsolatedAsyncioTestCase):
             cwd=directory,
             env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
             stdout=asyncio.subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
         try:
@@ -78,6 +78,10 @@ class ClientsPage(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(await program.stdout.readline(), b"list:\n")
             await self.server.nestc("add", "Milk", "Bread")
             self.assertEqual(await program.stdout.readline(), b"list: Milk Bread\n")
+            os.killpg(program.pid, signal.SIGINT)
+            _, errors = await program.communicate()
+            self.assertNotIn("Traceback", errors.decode())
+            self.assertEqual(program.returncode, 0, errors.decode())
         finally:
             if program.returncode is None:
                 os.killpg(program.pid, signal.SIGKILL)

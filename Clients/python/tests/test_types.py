@@ -38,7 +38,7 @@ def generator_names(name: str) -> set[str]:
 class Types(unittest.IsolatedAsyncioTestCase):
     @unittest.skipUnless(shutil.which("mypy"), "mypy is missing (Debian: mypy)")
     def test_mypy_finds_no_mistake_but_those_that_are_marked(self) -> None:
-        files = [f"tests/{name}.py" for name in ("types_model", "phone_book_model", "types_use")]
+        files = [f"tests/{name}.py" for name in ("types_model", "phone_book_model", "number_facts_model", "types_use")]
         result = subprocess.run(
             ["mypy", "--config-file", "pyproject.toml", *files],
             cwd=ROOT,

@@ -40,6 +40,12 @@ actor ClientCore {
     /// Answers to transfers that arrived before their caller waited for them.
     private var earlyResults: [RequestToken: Result<Reply, NestError>] = [:]
     private var nextToken: UInt64 = 1
+    /// The file of the session; `nil`: it is not kept, or there was no connection yet.
+    var keptSession: KeptSession?
+    var isSessionChosen: Bool
+    var isSessionReleased = false
+    /// The last work on that file, which is done in order.
+    var sessionWork: EventLoopFuture<Void>
 
     private struct PendingReply {
         var continuation: CheckedContinuation<Result<Reply, NestError>, Never>
@@ -64,7 +70,7 @@ actor ClientCore {
             hello: Hello(
                 clientName: configuration.clientName,
                 features: features,
-                session: configuration.session,
+                session: Self.firstSession(configuration.session),
                 token: configuration.token,
                 user: configuration.user
             ),
@@ -77,6 +83,8 @@ actor ClientCore {
         )
         self.cacheIdentity = machine.cacheIdentity
         self.machine = machine
+        self.isSessionChosen = configuration.session != .kept
+        self.sessionWork = eventLoop.makeSucceededVoidFuture()
     }
 
     /// The address of the current or next connection.
@@ -130,6 +138,7 @@ actor ClientCore {
     func close() async {
         self.closeNow()
         if let channel = self.channel { try? await channel.closeFuture.get() }
+        try? await self.sessionWork.get()
         await self.configuration.cache?.flush()
     }
 
@@ -328,6 +337,7 @@ actor ClientCore {
                 self.finishConnecting(.success(()))
                 self.optimistic?.assumeIsolated { $0.connected() }
             case .connectFailed(let error): self.finishConnecting(.failure(error))
+            case .keepSession(let record): self.keepSession(record)
             case .startKeepAlive(let interval): self.startKeepAlive(every: interval)
             case .succeed(let token, let reply): self.finish(token, .success(reply))
             case .fail(let token, let error): self.finish(token, .failure(error))
@@ -364,7 +374,10 @@ actor ClientCore {
             }
         }
         if isFlushNeeded { self.channel?.flush() }
-        if case .closed(let error) = self.machine.phase { self.optimistic?.assumeIsolated { $0.closed(error) } }
+        if case .closed(let error) = self.machine.phase {
+            self.optimistic?.assumeIsolated { $0.closed(error) }
+            self.releaseSession()
+        }
         self.updateReading()
     }
 
@@ -415,7 +428,8 @@ actor ClientCore {
         }
     }
 
-    private func openChannel() {
+    func openChannel() {
+        guard self.isSessionChosen else { return self.chooseSession() }
         // A caller may have ended the pause: its timer would begin attempts of its own.
         self.reopening?.cancel()
         self.reopening = nil

@@ -16,6 +16,8 @@ import NestModel
 /// of that save. Changes are not validated before they are saved.
 public final class ObjectContext {
     public let client: NestClient
+    /// The model in which generated types are looked up; `nil`: the caller names their entities.
+    let model: ManagedObjectModel?
 
     struct Step {
         var mutation: Mutation
@@ -49,6 +51,13 @@ public final class ObjectContext {
 
     public init(_ client: NestClient) {
         self.client = client
+        self.model = nil
+    }
+
+    /// See `NestClient.context()`.
+    init(_ client: NestClient, model: ManagedObjectModel) {
+        self.client = client
+        self.model = model
     }
 
     /// Whether there are changes to save.

@@ -52,6 +52,8 @@ package enum ClientAction: Equatable, Sendable {
     case connected
     /// Callers that wait in `connect` receive this error.
     case connectFailed(NestError)
+    /// The server has accepted the session that the program keeps: write it.
+    case keepSession(SessionRecord)
     case startKeepAlive(every: TimeAmount)
     case succeed(RequestToken, Reply)
     case fail(RequestToken, NestError)

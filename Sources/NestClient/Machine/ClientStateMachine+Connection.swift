@@ -60,6 +60,7 @@ extension ClientStateMachine {
             return self.violation("WELCOME in the middle of a connection")
         }
         if let error = self.storeError(welcome) { return self.leaveServer(error) }
+        if let actions = self.leaveOtherHistory(welcome) { return actions }
         if self.mayExtend(welcome) { return self.requestModel(of: welcome) }
         return self.enter(welcome, now: now)
     }
@@ -81,7 +82,8 @@ extension ClientStateMachine {
         let interval = TimeAmount.milliseconds(Int64(max(welcome.pingIntervalMilliseconds, 100)))
         let keepAlive = KeepAlive(interval: interval, now: now)
         self.keepAlive = keepAlive
-        var actions: [ClientAction] = [.connected, .startKeepAlive(every: keepAlive.checkInterval)]
+        var actions: [ClientAction] = self.recordSession(welcome)
+        actions += [.connected, .startKeepAlive(every: keepAlive.checkInterval)]
         for request in self.requests.connected(history: welcome.historyID) {
             guard case .caller(let token) = request.owner else { continue }
             actions.append(.fail(token, request.lossError))
@@ -136,6 +138,7 @@ extension ClientStateMachine {
     /// Handles a channel that could not be opened, or was closed.
     package mutating func channelClosed(_ error: NestError?, now: NIODeadline) -> [ClientAction] {
         if case .closed = self.phase { return [] }
+        if self.isChangingSession { return self.changeSession() }
         let reason = self.closeReason ?? error ?? NestError(.connectionLost, "the server closed the connection")
         self.closeReason = nil
         self.keepAlive = nil

@@ -7,6 +7,7 @@ import NestFraming
 extension ClientStateMachine {
     /// Handles a frame of the server.
     package mutating func received(_ frame: Frame, now: NIODeadline) -> [ClientAction] {
+        if self.isChangingSession { return [] }
         do throws(WireError) {
             guard let type = MessageType(rawValue: frame.type) else {
                 if frame.isIgnorable { return [] }

@@ -30,7 +30,11 @@ package struct ClientStateMachine: Sendable {
     /// WELCOME of the current or last connection.
     package internal(set) var welcome: Welcome?
 
-    let hello: Hello
+    var hello: Hello
+    /// `nil`: the session is not kept.
+    var keptSession: KeptSessionUse?
+    /// Whether the connection ends so that the next one has another session.
+    var isChangingSession = false
     /// Whether the client goes to the leader when another node refuses a request.
     let followsLeader: Bool
     /// Whether states of subscriptions are kept in a cache.

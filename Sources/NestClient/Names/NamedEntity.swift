@@ -3,12 +3,7 @@ import NestModel
 extension NestClient {
     /// Returns the entity of this name in the server's model.
     public func entity(_ name: String) async throws(NestError) -> NamedEntity {
-        let model = try await self.model()
-        guard let description = model.entity(named: name) else {
-            let names = model.entities.map(\.name).joined(separator: ", ")
-            throw NestError(.unknownEntity, "the model has no entity '\(name)'; it has \(names)")
-        }
-        return NamedEntity(description, in: model)
+        try NamedEntity(named: name, in: try await self.model())
     }
 }
 
@@ -27,6 +22,14 @@ public struct NamedEntity: Sendable {
     public init(_ description: EntityDescription, in model: ManagedObjectModel) {
         self.description = description
         self.model = model
+    }
+
+    init(named name: String, in model: ManagedObjectModel) throws(NestError) {
+        guard let description = model.entity(named: name) else {
+            let names = model.entities.map(\.name).joined(separator: ", ")
+            throw NestError(.unknownEntity, "the model has no entity '\(name)'; it has \(names)")
+        }
+        self.init(description, in: model)
     }
 
     public var number: EntityNumber { self.description.number }

@@ -15,6 +15,11 @@ public struct NamedRequest: Sendable {
     )
 
     public init(_ request: ObjectFetchRequest, of entity: NamedEntity) {
+        self.init(request, of: entity, selected: [])
+    }
+
+    /// `selected`: the columns of a `SelectedRow`, in its order.
+    init(_ request: ObjectFetchRequest, of entity: NamedEntity, selected: [String]) {
         let request = request.spelledOut(in: entity.model)
         self.request = request
         self.entity = entity
@@ -25,7 +30,7 @@ public struct NamedRequest: Sendable {
             }
             return entity.description.propertyName(property) ?? ""
         }
-        self.columns = Columns(names)
+        self.columns = Columns(names, selected: selected)
     }
 
     /// Throws `schemaChanged` if rows have other values than those of this request.
@@ -45,6 +50,6 @@ public struct NamedRequest: Sendable {
     public func window(_ window: FetchWindow?) -> NamedRequest {
         var request = self.request
         request.window = window
-        return NamedRequest(request, of: self.entity)
+        return NamedRequest(request, of: self.entity, selected: self.columns.selected)
     }
 }

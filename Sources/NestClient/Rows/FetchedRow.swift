@@ -72,9 +72,12 @@ final class Columns: Equatable, Sendable {
     /// In the order of the values. "": a value without a name, such as a row's depth in an outline.
     let names: [String]
     let slots: [String: Int]
+    /// The columns of a `SelectedRow`, in its order; empty for other rows.
+    let selected: [String]
 
-    init(_ names: [String]) {
+    init(_ names: [String], selected: [String] = []) {
         self.names = names
+        self.selected = selected
         self.slots = Dictionary(zip(names, 0...).filter { !$0.0.isEmpty }) { first, _ in first }
     }
 
@@ -84,5 +87,7 @@ final class Columns: Equatable, Sendable {
             + NearestName.hint(name, among: names)
     }
 
-    static func == (a: Columns, b: Columns) -> Bool { a === b || a.names == b.names }
+    static func == (a: Columns, b: Columns) -> Bool {
+        a === b || a.names == b.names && a.selected == b.selected
+    }
 }

@@ -58,7 +58,7 @@ extension NestClient {
     ) async throws -> Result {
         try await self.check(request)
         return try await self.withFetchedResults(request.request, verifyDigest: verifyDigest) { results in
-            try await body(RowsSubscription(results: results, model: request.entity.model))
+            try await body(RowsSubscription(results: results, request))
         }
     }
 

@@ -14,15 +14,24 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
     /// The latest model that a request was made for. It has the names of all requests.
     private let model: NIOLockedValueBox<ManagedObjectModel>
 
-    init(results: ResultsSubscription, model: ManagedObjectModel) {
+    /// The columns of a `SelectedRow`: the same for all requests of the subscription.
+    private let selected: [String]
+
+    /// `request`: the one that `results` has.
+    init(results: ResultsSubscription, _ request: NamedRequest) {
         self.results = results
-        self.model = NIOLockedValueBox(model)
+        self.model = NIOLockedValueBox(request.entity.model)
+        self.selected = request.columns.selected
     }
 
     /// Changes the request while the rows are iterated: see `ResultsSubscription.change(to:)`. Throws `schemaChanged`
-    /// if the request was made for another model, of which neither extends the other.
+    /// if the request was made for another model, of which neither extends the other, and `invalid` if the rows are
+    /// `SelectedRow` and the request has other columns.
     @discardableResult
     public func change(to request: NamedRequest) async throws(NestError) -> Bool {
+        guard self.selected.isEmpty || self.selected == request.columns.selected else {
+            throw NestError(.invalid, "the request has other columns than the rows: \(self.selected)")
+        }
         let isValid = self.model.withLockedValue { model in
             if model.isValid(for: request.entity.model) { return true }
             guard request.entity.model.isValid(for: model) else { return false }
@@ -48,6 +57,7 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let queue: ResultsQueue
         private let model: NIOLockedValueBox<ManagedObjectModel>
+        private let selected: [String]
         /// The request of the rows, as the subscription has it and with names.
         private var request: (current: ObjectFetchRequest, named: NamedRequest)?
         private var values = ElementLists<Value>()
@@ -60,6 +70,7 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
         init(_ subscription: RowsSubscription) {
             self.queue = subscription.results.queue
             self.model = subscription.model
+            self.selected = subscription.selected
         }
 
         /// Waits for the next change. Throws `NestError` if the server ends the subscription or the client is closed,
@@ -100,7 +111,7 @@ public struct RowsSubscription<Value: RowDecodable>: AsyncSequence, Sendable {
             guard let entity = model.entity(request.entity) else {
                 throw NestError(.unknownEntity, "the model has no entity \(request.entity.rawValue)")
             }
-            let named = NamedRequest(request, of: NamedEntity(entity, in: model))
+            let named = NamedRequest(request, of: NamedEntity(entity, in: model), selected: self.selected)
             self.request = (request, named)
             if state.total > 0 { try named.check(state.projection) }
         }

@@ -8,7 +8,8 @@ import NestModel
 ///
 ///     let toDos = try await client.entity(ToDo.self)
 ///     let added = context.insert(toDos, [.name("Buy bread"), .owner(ann)])
-public protocol ModelEntity: RowDecodable, ObjectReferring, Identifiable, Hashable where ID == ObjectID {
+public protocol ModelEntity: RowDecodable, TypedObject, Identifiable, Hashable
+where ID == ObjectID, Entity == Self {
     /// The properties of an object, as paths that predicates and sort keys begin with.
     associatedtype Paths: Sendable
     /// The entity's name in the model.

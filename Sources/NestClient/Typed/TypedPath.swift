@@ -14,6 +14,9 @@ public struct TypedPath<Value: Sendable>: Sendable {
         self.text = text
         self.quantifier = quantifier
     }
+
+    /// The same path as a column that may be null: `Post.all.columns(\.user.name.optional)`.
+    public var optional: TypedPath<Value?> { TypedPath<Value?>(self.text, self.quantifier) }
 }
 
 /// The path to the object of a to-one relationship, and to its properties: `\.owner == ann`, `\.owner.name == "Ann"`.

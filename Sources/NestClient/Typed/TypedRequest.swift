@@ -97,8 +97,12 @@ public struct TypedRequest<Entity: ModelEntity>: Sendable {
     /// Returns the request for the entity of a model. Throws `unknownProperty` for a path that the model lacks, and
     /// `validationFailed` for a value that no attribute can hold.
     public func named(in entity: TypedEntity<Entity>) throws -> NamedRequest {
-        let entity = entity.entity
-        var request = try entity.request(properties: Entity.columns, window: self.window).request
+        try self.named(in: entity.entity, Entity.columns)
+    }
+
+    /// The same with other columns. `selected`: those of a `SelectedRow`, in its order.
+    func named(in entity: NamedEntity, _ columns: [String], selected: [String] = []) throws -> NamedRequest {
+        var request = try entity.request(properties: columns, window: self.window).request
         if let predicate = self.predicate { request.predicate = try predicate.predicate(of: entity) }
         request.sort = try self.sort.map { key throws(NestError) in
             guard let path = key.path else { return .order }
@@ -113,7 +117,7 @@ public struct TypedRequest<Entity: ModelEntity>: Sendable {
             request.section = SectionKey(section.function, of: path)
             if request.sort.isEmpty { request.sort = [OrderingTerm(key: .path(path))] }
         }
-        return NamedRequest(request, of: entity)
+        return NamedRequest(request, of: entity, selected: selected)
     }
 }
 

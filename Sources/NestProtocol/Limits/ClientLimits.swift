@@ -17,6 +17,9 @@ public struct ClientLimits: Sendable {
     @Bound(.refused, "Addresses of a list of servers")
     public var serverAddressesMax = 32
 
+    @Bound(.cut, "Servers for which a program keeps its session; the least recently used are removed first")
+    public var keptSessionsMax = 64
+
     @Bound(.cut, "Bytes of the states in a cache; the least recently shown are removed first")
     public var cacheBytesMax = 64 << 20
 

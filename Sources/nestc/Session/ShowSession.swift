@@ -21,7 +21,7 @@ struct ShowSession: NestCommand {
     @OptionGroup var global: GlobalOptions
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let session = client.configuration.session.hex
+        let session = try await client.session().hex
         if self.secret, !self.global.json {
             try output.line(session)
             return

@@ -121,7 +121,7 @@ struct GlobalOptions: ParsableArguments {
         var configuration = ClientConfiguration(
             servers,
             clientName: "nestc",
-            session: try self.session(servers, token),
+            session: .secret(try self.session(servers, token)),
             token: token
         )
         configuration.connectTimeout = min(timeout, .seconds(5))

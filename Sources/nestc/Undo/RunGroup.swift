@@ -49,7 +49,7 @@ struct RunGroup: AsyncParsableCommand {
         let number = if let outer { outer } else { try await client.beginGroup(self.name) }
         var variables = try self.global.connect.variables()
         variables[GroupVariable.name] = "\(number)"
-        variables["NEST_SESSION"] = client.configuration.session.hex
+        variables["NEST_SESSION"] = try await client.session().hex
         let child = ChildCommand(self.command, variables: variables)
         // The group ends with its connection, so the command must not inherit the connection's descriptor.
         try OpenFiles.keepFromChildren(notIn: inherited)

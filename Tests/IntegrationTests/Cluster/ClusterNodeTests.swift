@@ -130,7 +130,7 @@ extension ProcessTests {
             let arguments = ["--log", world.url, "--node", "m", "--memory", "--port", "\(port)"]
             let memory = try ChildProcess(Program.nestd, arguments)
             _ = try await memory.lines(atLeast: 1)
-            let client = NestClient(ClientConfiguration(port: port, clientName: "tests"))
+            let client = NestClient(ClientConfiguration(port: port, clientName: "tests", session: .fresh))
             #expect(try await client.fetch(Item.childrenOf(Item.root)).titles.values.sorted() == ["one"])
             await client.close()
             await memory.send(signal: SIGTERM)

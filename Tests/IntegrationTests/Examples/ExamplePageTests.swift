@@ -19,12 +19,42 @@ extension ProcessTests {
         /// The program of the example does its work on the server of the example.
         @Test(arguments: Self.names + ["client-page"]) func theSwiftProgramRuns(_ name: String) async throws {
             let server = Self.names.contains(name) ? try await Example(name).server : try await ServerProcess.started()
+            let user = await CommandLineUser(server)
+            let program = try ChildProcess(Program.nestexamples, [name], environment: user.environment)
+            try await program.wait(forEnd: .exit(0))
+        }
+
+        /// A program without configuration keeps its session, and what it has written can be undone with it.
+        @Test func theProgramKeepsItsSession() async throws {
+            let example = try await Example("done")
+            for _ in 0..<2 {
+                let program = try ChildProcess(Program.nestexamples, ["done"], environment: example.user.environment)
+                try await program.wait(forEnd: .exit(0))
+                #expect(program.errors == "")
+            }
+            let directory = "\(try #require(example.user.environment["XDG_STATE_HOME"]))/nest/clients/nestexamples"
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(names == ["127.0.0.1_\(await example.server.port)"])
+            let session = try String(contentsOfFile: "\(directory)/\(names[0])", encoding: .utf8).prefix(32)
+            for _ in 0..<2 {
+                let undone = try await example.user.run("undo", "--session", String(session))
+                #expect(undone.output.contains("tick off, and one more"), "\(undone.report)")
+                _ = try await example.user.run("undo", "--session", String(session))
+            }
+        }
+
+        /// Without a home directory a program does the same, and logs one line.
+        @Test(arguments: ["", "/nonexistent", "/proc", "relative"])
+        func aProgramWithoutAHomeDirectoryRuns(_ home: String) async throws {
+            let server = try await Example("done").server
             let program = try ChildProcess(
                 Program.nestexamples,
-                [name],
-                environment: ["NEST_SERVER": await server.address]
+                ["done"],
+                environment: ["NEST_SERVER": await server.address, "XDG_STATE_HOME": "", "HOME": home]
             )
             try await program.wait(forEnd: .exit(0))
+            #expect(program.errors.split(separator: "\n").count == 1, "\(program.errors)")
+            #expect(program.errors.contains("the session ends with this client"), "\(program.errors)")
         }
 
         /// The program of docs/clients.md for a shell. The programs in other languages have tests with their clients.

@@ -36,7 +36,7 @@ extension ProcessTests {
         }
 
         private static func ping(_ process: ChildProcess, port: Int) async throws {
-            let client = NestClient(ClientConfiguration(port: port, connectTimeout: .seconds(30)))
+            let client = NestClient(ClientConfiguration(port: port, session: .fresh, connectTimeout: .seconds(30)))
             do { _ = try await client.ping() } catch { throw ProcessFailure("\(error)\(await process.report)") }
             await client.close()
         }

@@ -46,7 +46,7 @@ extension ProcessTests {
                     of: /nestd listens on 127\.0\.0\.1:([0-9]+), store in memory, history [0-9a-f]{32}, revision 0/
                 )
             )
-            let client = NestClient(ClientConfiguration(port: try #require(Int(match.1))))
+            let client = NestClient(ClientConfiguration(port: try #require(Int(match.1)), session: .fresh))
             #expect(try await client.ping() > .zero)
             await client.close()
             await process.send(signal: SIGINT)

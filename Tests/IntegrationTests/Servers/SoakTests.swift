@@ -11,7 +11,7 @@ extension ProcessTests {
     /// `NEST_SOAK` and `NEST_CHAOS_SECONDS` (`make soak`) make the test long; it then checks the memory too.
     @Suite struct Soak {
         private static func visit(port: Int, number: Int) async throws {
-            let client = NestClient(ClientConfiguration(port: port, connectTimeout: .seconds(30)))
+            let client = NestClient(ClientConfiguration(port: port, session: .fresh, connectTimeout: .seconds(30)))
             let receipt = try await client.transaction(
                 WriteTransaction(mutations: [Item.insert("visitor \(number)", under: Item.root)])
             )

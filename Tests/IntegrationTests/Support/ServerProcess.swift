@@ -125,7 +125,7 @@ actor ServerProcess {
         ClientConfiguration(
             port: self.port,
             clientName: "tests",
-            session: session,
+            session: session.map { .secret($0) } ?? .fresh,
             connectTimeout: .seconds(30),
             requestTimeout: requestTimeout
         )

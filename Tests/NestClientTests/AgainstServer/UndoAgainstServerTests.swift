@@ -18,7 +18,7 @@ extension SocketTests {
 
         private static func configuration(_ port: Int, session: UInt64) -> ClientConfiguration {
             var configuration = Fixtures.configuration(port)
-            configuration.session = Identifier128(high: 77, low: session)
+            configuration.session = .secret(Identifier128(high: 77, low: session))
             return configuration
         }
 

@@ -52,7 +52,7 @@ private struct UndoWriter {
 
     private static func configuration(_ port: Int, _ session: UInt64) -> ClientConfiguration {
         var configuration = Fixtures.configuration(port)
-        configuration.session = Identifier128(high: 5, low: session)
+        configuration.session = .secret(Identifier128(high: 5, low: session))
         return configuration
     }
 

@@ -23,8 +23,8 @@ import Testing
             #expect(again.host == host && again.port == port, "\(text): \(address)")
         }
         #expect(try ServerAddress("[::1]").description == "[::1]:7000")
-        #expect(ClientConfiguration(try ServerAddress("nests://h:1")).tls == ClientTLS())
-        #expect(ClientConfiguration(try ServerAddress("nest://h:1")).tls == nil)
+        #expect(ClientConfiguration(try ServerAddress("nests://h:1"), session: .fresh).tls == ClientTLS())
+        #expect(ClientConfiguration(try ServerAddress("nest://h:1"), session: .fresh).tls == nil)
     }
 
     @Test func everythingElseIsRefusedWithAReason() {

@@ -24,7 +24,7 @@ import Testing
             #expect(servers.usesTLS == usesTLS && servers.all.allSatisfy { $0.usesTLS == usesTLS }, "\(text)")
             #expect(try ServerAddresses(servers.text(usesTLS: usesTLS)) == servers, "\(text)")
             #expect(try ServerAddresses(shown).description == shown, "\(text)")
-            let configuration = ClientConfiguration(servers)
+            let configuration = ClientConfiguration(servers, session: .fresh)
             #expect(configuration.endpoints == servers.all && configuration.store == store, "\(text)")
             #expect((configuration.tls != nil) == usesTLS, "\(text)")
         }
@@ -53,9 +53,9 @@ import Testing
 
     /// The simple settings name one server, or the first of several.
     @Test func hostAndPortAreThoseOfTheFirstEndpoint() throws {
-        var configuration = ClientConfiguration(host: "h", port: 1)
+        var configuration = ClientConfiguration(host: "h", port: 1, session: .fresh)
         #expect(configuration.endpoints == [ServerAddress(host: "h", port: 1)])
-        configuration = ClientConfiguration(try ServerAddresses("a:1,b:2"))
+        configuration = ClientConfiguration(try ServerAddresses("a:1,b:2"), session: .fresh)
         configuration.port = 3
         configuration.host = "c"
         #expect(configuration.endpoints.map(\.description) == ["c:3", "b:2"])

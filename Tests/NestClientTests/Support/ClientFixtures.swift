@@ -77,7 +77,7 @@ enum Fixtures {
     static let insert = WriteTransaction(mutations: [.insert(entity: EntityNumber(1), values: [], placements: [])])
 
     static func configuration(_ port: Int, timeout: Duration = .seconds(30)) -> ClientConfiguration {
-        ClientConfiguration(port: port, clientName: "test", requestTimeout: timeout)
+        ClientConfiguration(port: port, clientName: "test", session: .fresh, requestTimeout: timeout)
     }
 }
 

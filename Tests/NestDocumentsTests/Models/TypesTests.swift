@@ -15,6 +15,8 @@ import Testing
         ("Tests/Fixtures/Types/model.json", "TypesModel", "Tests/NestClientTests/Typed/TypesModel.swift"),
         ("Examples/phone-book/model.json", "PhoneBookModel", "Examples/phone-book/PhoneBookModel.swift"),
         ("Examples/done/model.json", nil, "Examples/done/ToDo.swift"),
+        ("Examples/nested-lists/model.json", nil, "Examples/nested-lists/Item.swift"),
+        ("Examples/number-facts/NumberFacts.xcdatamodeld", "Facts", "Examples/number-facts/Facts.swift"),
     ])
     func filesAreThoseOfTheirModels(path: String, namespace: String?, file: String) throws {
         let text = SwiftTypes.text(of: try self.model(path), namespace: namespace)
@@ -24,6 +26,7 @@ import Testing
     @Test(arguments: [
         ("Tests/Fixtures/Types/model.json", "Clients/js/test/types/model.ts"),
         ("Examples/phone-book/model.json", "Clients/js/test/types/phone-book.ts"),
+        ("Examples/number-facts/NumberFacts.xcdatamodeld", "Clients/js/test/types/number-facts.ts"),
     ])
     func typeScriptFilesAreThoseOfTheirModels(path: String, file: String) throws {
         let text = TypeScriptTypes.text(of: try self.model(path))
@@ -33,10 +36,16 @@ import Testing
     @Test(arguments: [
         ("Tests/Fixtures/Types/model.json", "Clients/python/tests/types_model.py"),
         ("Examples/phone-book/model.json", "Clients/python/tests/phone_book_model.py"),
+        ("Examples/number-facts/NumberFacts.xcdatamodeld", "Clients/python/tests/number_facts_model.py"),
     ])
     func pythonModulesAreThoseOfTheirModels(path: String, file: String) throws {
         let text = PythonTypes.text(of: try self.model(path))
         #expect(text == (try Repository.text(file)), "nestc model generate python \(path) -o \(file)")
+    }
+
+    /// The example has types of the model that nestd serves without `--model`.
+    @Test func theModelOfNestedListsIsTheBuiltInOne() throws {
+        #expect(try self.model("Examples/nested-lists/model.json") == ManagedObjectModel.nestedList)
     }
 
     /// The same model with other numbers, from Xcode or from a server, gives the same text.

@@ -15,10 +15,10 @@ func withTokens(
     _ body: (Int, NestClient, AccessToken) async throws -> Void
 ) async throws {
     try await withServer(configure) { port, _ in
-        let admin = try await NestClient.withClient(ClientConfiguration(port: port)) { client in
+        let admin = try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh)) { client in
             try await client.createToken(TokenGrant(name: "admin", role: .admin))
         }
-        try await NestClient.withClient(ClientConfiguration(port: port, token: admin)) { client in
+        try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh, token: admin)) { client in
             try await body(port, client, admin)
         }
     }
@@ -32,7 +32,9 @@ func withGrant(
     _ body: (NestClient, AccessToken) async throws -> Void
 ) async throws {
     let token = try await admin.createToken(grant)
-    try await NestClient.withClient(ClientConfiguration(port: port, token: token)) { try await body($0, token) }
+    try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh, token: token)) {
+        try await body($0, token)
+    }
 }
 
 extension ServerRawConnection {

@@ -24,11 +24,12 @@ extension SocketTests {
             try await withServer {
                 $0.store.model = model
             } _: { port, _ in
-                let token = try await NestClient.withClient(ClientConfiguration(port: port)) { client in
+                let token = try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh)) {
+                    client in
                     try await client.createToken(TokenGrant(name: "admin", role: .admin))
                 }
                 let session = Identifier128(high: 7, low: 7)
-                let configuration = ClientConfiguration(port: port, session: session, token: token)
+                let configuration = ClientConfiguration(port: port, session: .secret(session), token: token)
                 try await NestClient.withClient(configuration) { admin in
                     let node = try await admin.entity("Node")
                     let person = try await admin.entity("Person")
@@ -46,7 +47,7 @@ extension SocketTests {
                         )
                     )
                     let guestToken = try await admin.createToken(grant)
-                    let guest = ClientConfiguration(port: port, session: session, token: guestToken)
+                    let guest = ClientConfiguration(port: port, session: .secret(session), token: guestToken)
                     try await NestClient.withClient(guest) { guest in
                         try await body(
                             Grove(node: node, admin: admin, guest: guest, root: root, child: child, person: keeper)

@@ -47,7 +47,7 @@ struct ConfinedWorld {
 
     /// Runs `body` with the confined client.
     func guest(_ body: (NestClient) async throws -> Void) async throws {
-        try await NestClient.withClient(ClientConfiguration(port: self.port, token: self.token), body)
+        try await NestClient.withClient(ClientConfiguration(port: self.port, session: .fresh, token: self.token), body)
     }
 
     /// Returns a raw connection with the confined token.

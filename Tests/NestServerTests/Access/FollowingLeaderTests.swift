@@ -39,7 +39,7 @@ extension SocketTests {
                     $0.tls = followerTLS
                     $0.cluster = ClusterAnswers(status: { $1(.success(status)) }, verify: { $0(.failure(refusal)) })
                 } _: { port, _ in
-                    var configuration = ClientConfiguration(host: "localhost", port: port)
+                    var configuration = ClientConfiguration(host: "localhost", port: port, session: .fresh)
                     configuration.tls = ClientTLS(authorityFile: self.authority.file, serverName: serverName)
                     try await NestClient.withClient(configuration) { try await body($0, leaderPort) }
                 }

@@ -32,7 +32,7 @@ extension SocketTests {
         }
 
         private func client(_ port: Int, host: String = "localhost", _ tls: ClientTLS?) -> ClientConfiguration {
-            var configuration = ClientConfiguration(host: host, port: port)
+            var configuration = ClientConfiguration(host: host, port: port, session: .fresh)
             configuration.tls = tls
             return configuration
         }

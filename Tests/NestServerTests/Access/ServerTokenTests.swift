@@ -19,7 +19,7 @@ extension SocketTests {
         @Test func theFirstTokenMustBeAdminAndEndsAccessWithoutTokens() async throws {
             try await withServer { port, _ in
                 let early = try ServerRawConnection.ready(port: port, session: 5).0
-                try await NestClient.withClient(ClientConfiguration(port: port)) { client in
+                try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh)) { client in
                     let refused = await refusal { _ = try await client.createToken(TokenGrant(name: "r", role: .read)) }
                     #expect(refused?.code == .invalid)
                     _ = try await client.createToken(TokenGrant(name: "admin", role: .admin))
@@ -180,10 +180,10 @@ extension SocketTests {
             configuration.timing.sweep = .milliseconds(20)
             let server = Server(configuration, logger: log.logger)
             let port = try await server.start().port
-            let admin = try await NestClient.withClient(ClientConfiguration(port: port)) { client in
+            let admin = try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh)) { client in
                 try await client.createToken(TokenGrant(name: "admin", role: .admin))
             }
-            try await NestClient.withClient(ClientConfiguration(port: port, token: admin)) { client in
+            try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh, token: admin)) { client in
                 _ = try await client.model()
             }
             let wrong = try ServerRawConnection.knocking(port: port, AccessToken(number: 1, secret: Self.forged.secret))

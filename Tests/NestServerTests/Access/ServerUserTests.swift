@@ -81,7 +81,7 @@ extension SocketTests {
         @Test func theClientEndsWithTheCodeOfAnExpiredToken() async throws {
             try await self.withClock { port, admin, _, setTime in
                 let token = try await admin.createToken(Self.grant())
-                let client = NestClient(ClientConfiguration(port: port, token: token))
+                let client = NestClient(ClientConfiguration(port: port, session: .fresh, token: token))
                 try await client.connect()
                 #expect(await client.server?.tokenExpires == Self.future)
                 setTime(Self.future)
@@ -92,7 +92,9 @@ extension SocketTests {
                 #expect(error?.code == .tokenExpired && error?.message.contains("expired") == true)
                 await client.close()
                 let again = await refusal {
-                    try await NestClient.withClient(ClientConfiguration(port: port, token: token)) { _ in }
+                    try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh, token: token)) {
+                        _ in
+                    }
                 }
                 #expect(again?.code == .tokenExpired)
             }
@@ -133,7 +135,7 @@ extension SocketTests {
         @Test func theLabelOfATokenWins() async throws {
             try await withTokens { port, admin, _ in
                 let token = try await admin.createToken(TokenGrant(name: "t", role: .write, user: "Ann"))
-                var configuration = ClientConfiguration(port: port, token: token)
+                var configuration = ClientConfiguration(port: port, session: .fresh, token: token)
                 configuration.user = "Bob"
                 try await NestClient.withClient(configuration) { client in
                     #expect(await client.server?.user == "Ann")
@@ -144,7 +146,7 @@ extension SocketTests {
         /// What a client without a token says is marked as a claim, and harmless on a terminal.
         @Test func aClaimIsMarkedAndPrintable() async throws {
             try await withServer { port, _ in
-                var configuration = ClientConfiguration(port: port)
+                var configuration = ClientConfiguration(port: port, session: .fresh)
                 configuration.user = "A\u{1b}[2J\u{200b}n\u{202e}n\n"
                 let shown = "A\u{fffd}[2J\u{fffd}n\u{fffd}n\u{fffd}"
                 try await NestClient.withClient(configuration) { client in
@@ -172,13 +174,15 @@ extension SocketTests {
             try await withTokens { port, admin, token in
                 let writer = try await admin.createToken(TokenGrant(name: "t", role: .write, user: "Ann"))
                 for followsAuthors in [true, false] {
-                    var configuration = ClientConfiguration(port: port, token: token)
+                    var configuration = ClientConfiguration(port: port, session: .fresh, token: token)
                     configuration.followsAuthors = followsAuthors
                     try await NestClient.withClient(configuration) { follower in
                         try await follower.withFetchedResults(.rootChildren) { results in
                             for try await change in results {
                                 if case .snapshot = change {
-                                    try await NestClient.withClient(ClientConfiguration(port: port, token: writer)) {
+                                    try await NestClient.withClient(
+                                        ClientConfiguration(port: port, session: .fresh, token: writer)
+                                    ) {
                                         _ = try await $0.transaction(.insert("x"))
                                     }
                                 }

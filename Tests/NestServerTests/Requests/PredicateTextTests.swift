@@ -53,7 +53,7 @@ extension SocketTests {
             try await withServer {
                 $0.store.model = self.model
             } _: { port, _ in
-                try await NestClient.withClient(ClientConfiguration(port: port)) { client in
+                try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh)) { client in
                     // A NUL cannot be sent.
                     for fault in faults where !(try fault["text"].text.utf8.contains(0)) {
                         let (text, column) = (try fault["text"].text, try fault["column"].int)
@@ -73,7 +73,7 @@ extension SocketTests {
             let item = EntityNumber(1)
             let (first, last) = (DateReading.nowRange.lowerBound, DateReading.nowRange.upperBound)
             try await withServer { port, _ in
-                try await NestClient.withClient(ClientConfiguration(port: port)) { client in
+                try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh)) { client in
                     for word in ["now", "today", "yesterday", "tomorrow"] {
                         for zone in zones {
                             for now in [.min, .min + 1, first - 1, last + 1, .max - 1, .max] {
@@ -96,7 +96,7 @@ extension SocketTests {
 
         @Test func aRequestWithAnUnknownZoneOrEntityIsRefused() async throws {
             try await withServer { port, _ in
-                try await NestClient.withClient(ClientConfiguration(port: port)) { client in
+                try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh)) { client in
                     let item = EntityNumber(1)
                     let zone = await refusal { _ = try await client.predicate("", of: item, zone: "Mars/Phobos") }
                     #expect(zone?.code == .invalid && zone?.column == nil)
@@ -117,7 +117,7 @@ extension SocketTests {
             try await withServer {
                 $0.store.model = model
             } _: { port, _ in
-                try await NestClient.withClient(ClientConfiguration(port: port)) { client in
+                try await NestClient.withClient(ClientConfiguration(port: port, session: .fresh)) { client in
                     let note = try #require(model.entity(named: "Note")).number
                     func moment(_ now: Int64?) async throws -> Int64 {
                         let predicate = try await client.predicate("due < now", of: note, now: now)

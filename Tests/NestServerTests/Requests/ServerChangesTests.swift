@@ -15,7 +15,8 @@ extension SocketTests {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
             } _: { port, _ in
-                try await NestClient.withClient(ClientConfiguration(port: port, clientName: "test")) { client in
+                try await NestClient.withClient(ClientConfiguration(port: port, clientName: "test", session: .fresh)) {
+                    client in
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         for number in 0..<count {
                             var transaction = WriteTransaction.insert("row \(number)")

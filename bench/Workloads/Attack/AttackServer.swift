@@ -47,7 +47,7 @@ final class AttackServer {
         ClientConfiguration(
             port: self.child.port,
             clientName: "nestbench",
-            session: session,
+            session: session.map { .secret($0) } ?? .fresh,
             token: self.token,
             requestTimeout: .seconds(600)
         )

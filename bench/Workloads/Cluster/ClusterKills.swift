@@ -95,7 +95,7 @@ struct ClusterKills {
         try await self.cluster.caughtUp(to: ledger.head)
         var states: [SectionedSnapshot] = []
         for port in self.cluster.ports {
-            let client = NestClient(ClientConfiguration(port: port, clientName: "nestbench"))
+            let client = NestClient(ClientConfiguration(port: port, clientName: "nestbench", session: .fresh))
             states.append(try await client.fetch(BenchConnection.children(of: list)))
             await client.close()
         }

@@ -32,6 +32,17 @@ enum Consumer {
             for note in try await client.fetch(named, as: Note.self) { print(note.title, note.created ?? Date.now) }
             // The types of notes.nest.json.
             for page in try await client.fetch(Page.where(\.title == "Home")) { print(page.title, page.written) }
+            // The types of Facts.xcdatamodeld: those of its current version, which alone has `number`.
+            let facts = Post.where(\.number > 10 && \.user.name == "Mia").columns(
+                \.title,
+                \.number,
+                \.user.dob.optional
+            )
+            for row in try await client.fetch(facts) {
+                let (title, number, born) = row.values
+                print(title, number, born ?? Date.now)
+            }
+            try await client.insert(Post.self, .title("Dozen"), .number(12), name: "add a fact")
         }
     }
 }

@@ -65,7 +65,8 @@ package struct SessionSecretFile {
 
     /// A complete file gets the name, so that no other program finds a part of it.
     private func writeTemporary(_ session: Identifier128) throws(NestError) -> String {
-        try self.makeDirectory()
+        let parts = self.path.split(separator: "/", omittingEmptySubsequences: false)
+        try StateDirectory.make(parts.dropLast().joined(separator: "/"))
         var random = SystemRandomNumberGenerator()
         let temporary = "\(self.path)~\(Identifier128.random(using: &random).hex)"
         try self.write(session, to: temporary)
@@ -79,14 +80,6 @@ package struct SessionSecretFile {
         let bytes = Array("\(session.hex)\n".utf8)
         guard writeBytes(file, bytes, bytes.count) == bytes.count, fsync(file) == 0 else {
             throw self.failure("write", path)
-        }
-    }
-
-    private func makeDirectory() throws(NestError) {
-        var path = ""
-        for part in self.path.split(separator: "/").dropLast() {
-            path += (path.isEmpty && !self.path.hasPrefix("/") ? "" : "/") + part
-            if mkdir(path, 0o700) != 0, errno != EEXIST { throw self.failure("create", path) }
         }
     }
 

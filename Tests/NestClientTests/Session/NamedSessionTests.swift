@@ -4,11 +4,11 @@ import NestTestSupport
 import Testing
 
 /// Sessions that programs keep in files.
-@Suite struct KeptSessionTests {
+@Suite struct NamedSessionTests {
     private let directory = TemporaryDirectory()
 
-    private func session(_ program: String, token: AccessToken? = nil) throws -> Identifier128 {
-        var configuration = ClientConfiguration(token: token)
+    private func session(_ program: String, token: AccessToken? = nil) throws -> ClientSession {
+        var configuration = ClientConfiguration(session: .fresh, token: token)
         try configuration.keepSession(of: program, in: "\(self.directory.path)/a/b")
         return configuration.session
     }
@@ -30,9 +30,9 @@ import Testing
 
     @Test func programsThatStartTogetherHaveOneSession() async throws {
         for round in 0..<50 {
-            let sessions = try await withThrowingTaskGroup(of: Identifier128.self) { group in
+            let sessions = try await withThrowingTaskGroup(of: ClientSession.self) { group in
                 for _ in 0..<8 { group.addTask { try self.session("round\(round)") } }
-                return try await group.reduce(into: Set<Identifier128>()) { $0.insert($1) }
+                return try await group.reduce(into: Set<ClientSession>()) { $0.insert($1) }
             }
             #expect(sessions.count == 1)
         }

@@ -1,17 +1,10 @@
 import NestModel
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 extension ClientConfiguration {
-    /// Uses the session that a program keeps for this user: the next run undoes the work of this one. The first call
-    /// makes it; programs that start at the same time get the same one. Set the token before: each has a session of its
-    /// own, because what is written with one token is not listed or undone with another.
+    /// Uses a session that all clients and programs of this user share that name it, also at the same time: the next
+    /// run undoes the work of this one. (A client that is `.kept`, as by default, has its session alone.) The first
+    /// call makes it; programs that start at the same time get the same one. Set the token before: each has a session
+    /// of its own, because what is written with one token is not listed or undone with another.
     ///
     /// `program` names the program and all that shares its undo stack, such as `org.example.shop`: letters, digits,
     /// `.`, `-` and `_`, at most 100, not beginning with a `.`. The file is `PROGRAM` or `PROGRAM+tokenN`, readable by
@@ -26,9 +19,9 @@ extension ClientConfiguration {
         guard Self.isName(program) else {
             throw NestError(.invalid, "'\(program)' is no name of a program: use letters, digits, '.', '-' and '_'")
         }
-        let home = if let directory { directory } else { try Self.stateDirectory() }
+        let home = if let directory { directory } else { try StateDirectory.path("programs") }
         let path = "\(home)/\(program)" + (self.token.map { "+token\($0.number)" } ?? "")
-        self.session = try SessionSecretFile(path: path).session()
+        self.session = .secret(try SessionSecretFile(path: path).session())
     }
 
     private static func isName(_ text: String) -> Bool {
@@ -41,18 +34,5 @@ extension ClientConfiguration {
             default: false
             }
         }
-    }
-
-    private static func stateDirectory() throws(NestError) -> String {
-        func variable(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
-        }
-        #if canImport(Darwin)
-        if let home = variable("HOME") { return "\(home)/Library/Application Support/nest/programs" }
-        #else
-        if let home = variable("XDG_STATE_HOME") { return "\(home)/nest/programs" }
-        if let home = variable("HOME") { return "\(home)/.local/state/nest/programs" }
-        #endif
-        throw NestError(.invalid, "there is no home directory: name a directory for the session")
     }
 }
