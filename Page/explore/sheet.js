@@ -170,8 +170,11 @@ export class Sheet {
   /** Shows a state. `cause`: of live.js; `change`: what the list has said. */
   show(state, { cause, change }) {
     const lines = linesOf(state, this.#hasSections);
-    // Where one is decides nothing if all rows stay at their lines: asking the browser costs a layout.
-    if (cause !== CHANGE || !areSameLines(lines, this.#lines)) this.#readTop();
+    const byID = new Map(lines.filter(({ row }) => row).map((one) => [one.row.id, one]));
+    const isMoved = (anchor) => anchor !== null && byID.get(anchor.row.id)?.line !== anchor.line;
+    // The browser says where one is before each frame (`#later`). Asking it costs a layout, and is needed only if what
+    // is at the top goes elsewhere, as one is then scrolled by how far.
+    if (cause !== CHANGE || (this.#top > 0 && isMoved(this.firstInView()))) this.#readTop();
     if (cause === QUERY) this.#measure();
     const before = new Map([...this.#byID].map(([id, { line }]) => [id, line * ROW - this.#top]));
     const old = this.#byID;
@@ -180,7 +183,7 @@ export class Sheet {
     this.#state = state;
     this.#wanted = null;
     this.#lines = lines;
-    this.#byID = new Map(this.#lines.filter(({ row }) => row).map((one) => [one.row.id, one]));
+    this.#byID = byID;
     this.grid.setAttribute('aria-rowcount', this.count + 1);
     this.#resize();
     // What is in view stays where it is; at the beginning new rows are seen.
