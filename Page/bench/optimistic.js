@@ -4,13 +4,12 @@
 //
 // Page/bench/optimistic.js [ROWS] [WRITES]      200 rows and 500 writes of each kind, if left out
 //
-// A time is from the call of the client's `transaction` (in the outline, from the key) to the row in the document, at its
-// place: work of the page alone;
-// from the key that ends the editing of the cell to the layout that the browser makes of it; and to the frame that shows
-// it, for which the page waits up to 17 ms. Beside them: the processor time of the page for a write, from its editing to
-// the server's answer, which other load does not change. The server answers meanwhile, and each write waits until the
-// one before is stored. NEST_BUILD: the directory of nestd and nestc; use a release build. With --limit
-// the exit status is 1 if the 99th percentile of a kind of write is above 5 ms.
+// A time is from the call of the client's `transaction` (in the outline, from the key) to the row in the document, at
+// its place: work of the page alone; from the key that ends the editing of the cell to the layout that the browser
+// makes of it; and to the frame that shows it, for which the page waits up to 17 ms. Beside them: the processor time of
+// the page for a write, from its editing to the server's answer, which other load does not change. The server answers
+// meanwhile, and each write waits until the one before is stored. NEST_BUILD: the directory of nestd and nestc; use a
+// release build. With --limit the exit status is 1 if the 99th percentile of a kind of write is above 5 ms.
 
 import { Stage, skip } from '../test/browser/stage.js';
 
