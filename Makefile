@@ -283,7 +283,7 @@ page-heap: build-release web-tools
 page-latency: build-tests web-tools
 	node --test Page/test/browser/latency.test.js
 
-# How long a write of the explorer takes until its table shows it: make page-writes ROWS=200
+# How long a write takes until the explorer's table, or the outline, shows it: make page-writes ROWS=200
 page-writes: build-release web-tools
 	NEST_BUILD=.build/release Page/bench/optimistic.js $(or $(ROWS),200)
 

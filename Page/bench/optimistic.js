@@ -1,14 +1,15 @@
 #!/usr/bin/env node
-// Prints how long a write of the explorer takes until the table shows it, in Chromium, with 200 rows in view.
+// Prints how long a write takes until the page shows it, in Chromium, with 200 rows in view: values in the table of the
+// explorer, letters and new rows in the outline, which draws at most 148 rows.
 //
 // Page/bench/optimistic.js [ROWS] [WRITES]      200 rows and 500 writes of each kind, if left out
 //
-// A time is from the call of the client's `transaction` to the row in the document, at its place: work of the page alone;
-// from the key that ends the editing of the cell to the layout that the browser makes of it; and to the frame that shows
-// it, for which the page waits up to 17 ms. Beside them: the processor time of the page for a write, from its editing to
-// the server's answer, which other load does not change. The server answers meanwhile, and each write waits until the
-// one before is stored. NEST_BUILD: the directory of nestd and nestc; use a release build. With --limit
-// the exit status is 1 if the 99th percentile of a kind of write is above 5 ms.
+// A time is from the call of the client's `transaction` (in the outline, from the key) to the row in the document, at
+// its place: work of the page alone; from the key that ends the editing of the cell to the layout that the browser
+// makes of it; and to the frame that shows it, for which the page waits up to 17 ms. Beside them: the processor time of
+// the page for a write, from its editing to the server's answer, which other load does not change. The server answers
+// meanwhile, and each write waits until the one before is stored. NEST_BUILD: the directory of nestd and nestc; use a
+// release build. With --limit the exit status is 1 if the 99th percentile of a kind of write is above 5 ms.
 
 import { Stage, skip } from '../test/browser/stage.js';
 
@@ -16,6 +17,8 @@ const numbers = process.argv.slice(2).filter((each) => /^\d+$/.test(each)).map(N
 const [rows = 200, writes = 500] = numbers;
 const LIMIT_MS = 5;
 const ROW = 34;
+/** The outline draws no more rows at a time. */
+const DRAWN_MAX = 148;
 /** What is above and below the rows, in pixels. */
 const REST = 300;
 
@@ -67,6 +70,43 @@ async function measure(column, count, prefix) {
   return found;
 }
 
+/**
+ * Runs in the page: types letters into one row of the outline after the other, or makes rows with Enter. A letter is in
+ * the field before the page is asked; its time ends when the page has written it, and a row's when the keyboard is in it.
+ */
+async function measureOutline(isRow, count) {
+  const found = [];
+  const frame = () => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
+  const settled = () => document.querySelector('#rows').dataset.waiting === '0';
+  for (let number = 0; number < count; number += 1) {
+    const all = [...document.querySelectorAll('#rows .row:not(.away)')];
+    const row = all[(number * 37) % (all.length - 20)];
+    const { left, top, height } = row.querySelector('.title').getBoundingClientRect();
+    const at = { bubbles: true, cancelable: true, clientX: left + 4, clientY: top + height / 2, detail: 1 };
+    for (const type of ['mousedown', 'mouseup', 'click']) row.querySelector('.title').dispatchEvent(new MouseEvent(type, at));
+    const field = document.activeElement;
+    field.setSelectionRange(field.value.length, field.value.length);
+    await frame();
+    const start = performance.now();
+    if (isRow) {
+      field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+      while (document.activeElement.value !== '') await null;
+    } else {
+      field.setRangeText('x', field.value.length, field.value.length, 'end');
+      field.dispatchEvent(new InputEvent('input', { inputType: 'insertText', data: 'x', bubbles: true }));
+      // Lists publish in a microtask.
+      for (let turn = 0; turn < 5; turn += 1) await null;
+    }
+    const shown = performance.now();
+    void row.getBoundingClientRect().top;
+    const laid = performance.now();
+    await frame();
+    found.push([shown - start, laid - start, performance.now() - start]);
+    while (!settled()) await frame();
+  }
+  return found;
+}
+
 /** What the browser counts of a page, in seconds of its thread. */
 const SPENT = { ScriptDuration: 'scripts', RecalcStyleDuration: 'style', LayoutDuration: 'layout', TaskDuration: 'all' };
 
@@ -77,6 +117,7 @@ async function spent(page) {
 
 const stage = await Stage.start();
 let isOver = false;
+let isOutline = false;
 try {
   const lines = Array.from({ length: rows }, (_, row) => `row ${row}`);
   await stage.server.nestc(['import', '-'], `${lines.join('\n')}\n`);
@@ -85,10 +126,20 @@ try {
   await page.until((count) => document.querySelectorAll('.runway [data-id]').length >= count, rows);
   await page.send('Performance.enable', { timeDomain: 'threadTicks' });
   console.log(`${stage.browser.version}, ${rows} rows, ${writes} writes of each kind`);
-  for (const [name, column, prefix] of [['a value', 2, 'note '], ['a value that moves the row', 1, 'row ']]) {
-    await page.evaluate(measure, column, 20, prefix);
+  const kinds = [['a value', measure, 2, 'note '], ['a value that moves the row', measure, 1, 'row '],
+    ['a letter in the outline', measureOutline, false], ['a row made in the outline', measureOutline, true]];
+  for (const [name, body, kind, prefix] of kinds) {
+    if (body === measureOutline && !isOutline) {
+      isOutline = true;
+      await stage.go(page, '/outline');
+      await page.until((count) => document.querySelectorAll('#rows .row:not(.away)').length >= count,
+        Math.min(rows, DRAWN_MAX));
+      await page.send('Performance.enable', { timeDomain: 'threadTicks' });
+    }
+    const [first, rest] = body === measure ? [[kind, 20, prefix], [kind, writes, prefix]] : [[kind, 20], [kind, writes]];
+    await page.evaluate(body, ...first);
     const before = await spent(page);
-    const times = await page.evaluate(measure, column, writes, prefix);
+    const times = await page.evaluate(body, ...rest);
     const after = await spent(page);
     const of = (index) => {
       const sorted = times.map((each) => each[index]).sort((a, b) => a - b);

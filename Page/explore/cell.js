@@ -18,8 +18,8 @@ export class EditCell {
   }
 
   /**
-   * `save(value, text)` writes; `onEnd(hadFocus)` when the field is gone. Relationships and data are edited in the
-   * object. `refused`: `{ text, words }`, what the server has not accepted, and why; `onLeft()`: the field is gone, and
+   * `save(value, text)` writes; `giveFocus()` takes the keyboard that the field has; `onEnd()` when the field is gone.
+   * Relationships and data are edited in the object. `refused`: `{ text, words }`, what the server has not accepted, and why; `onLeft()`: the field is gone, and
    * that was neither corrected nor given up. `takesFocus`: whether the keyboard goes there.
    */
   static open(cell, property, value, given) {
@@ -30,8 +30,8 @@ export class EditCell {
 
   #isAnswered = false;
 
-  constructor(cell, property, value, { save, onEnd, refused = null, onLeft = null, takesFocus = true }) {
-    Object.assign(this, { cell, property, value, save, onEnd, refused, onLeft });
+  constructor(cell, property, value, { save, giveFocus, onEnd, refused = null, onLeft = null, takesFocus = true }) {
+    Object.assign(this, { cell, property, value, save, giveFocus, onEnd, refused, onLeft });
     this.kept = [...cell.childNodes];
     this.words = make('p', { className: 'fault cell-fault', role: 'alert', hidden: true });
     this.field = property.type === 'boolean'
@@ -43,16 +43,18 @@ export class EditCell {
     this.field.value = refused?.text ?? text;
     this.field.addEventListener('keydown', (event) => {
       if (event.isComposing) return;
-      if (event.key === 'Enter') this.commit();
+      if (event.key === 'Enter' || event.key === 'Tab') this.commit();
       else if (event.key === 'Escape') this.#giveUp();
       else return event.stopPropagation();
       event.preventDefault();
       return event.stopPropagation();
     });
-    this.field.addEventListener('blur', () => {
+    this.field.addEventListener('blur', ({ relatedTarget }) => {
       // What was refused is not sent again because the keyboard goes elsewhere.
-      if (this.field.value !== this.refused?.text) this.commit();
+      if (this.field.value !== this.refused?.text) this.commit(relatedTarget);
     });
+    this.row = cell.closest('.sheet-row');
+    this.row.classList.add('edited');
     cell.classList.add('editing');
     cell.replaceChildren(this.field, this.words);
     if (refused) this.#showWords(refused.words);
@@ -61,7 +63,8 @@ export class EditCell {
     this.field.select?.();
   }
 
-  commit() {
+  /** `next`: what gets the keyboard by a click, if that takes keys. Otherwise the table has it again. */
+  commit(next = null) {
     if (this.isOver) return;
     let value;
     try {
@@ -75,6 +78,7 @@ export class EditCell {
     }
     this.#isAnswered = true;
     const isAsBefore = isSame(value, this.value) || (value === '' && this.value === null && !this.refused);
+    this.#leave(next);
     if (!isAsBefore) this.save(value, this.field.value);
     this.end();
   }
@@ -87,21 +91,32 @@ export class EditCell {
   #showWords(words) {
     this.words.textContent = words;
     this.words.hidden = false;
+    this.row.classList.add('faulty');
     this.field.setAttribute('aria-invalid', 'true');
+  }
+
+  /**
+   * Ends the editing, before anything else changes in the document: giving the keyboard to another element, and
+   * removing the one that has it, make the browser lay out all that has changed until then.
+   */
+  #leave(next) {
+    this.isOver = true;
+    EditCell.#open = null;
+    const { activeElement } = document;
+    const isTaken = next !== null && next.tabIndex >= 0;
+    if (!isTaken && (this.cell.contains(activeElement) || activeElement === document.body)) this.giveFocus();
   }
 
   /** Gives the cell back. What the row has now, the table draws. */
   end() {
-    if (this.isOver) return;
-    this.isOver = true;
-    EditCell.#open = null;
-    const { activeElement } = document;
-    const hadFocus = this.cell.contains(activeElement) || activeElement === document.body;
+    if (this.isEnded) return;
+    this.isEnded = true;
+    if (!this.isOver) this.#leave(null);
+    this.row.classList.remove('edited', 'faulty');
     this.cell.classList.remove('editing');
     if (this.cell.contains(this.field)) this.cell.replaceChildren(...this.kept);
-    const row = this.cell.closest('.sheet-row');
-    if (row) row.row_ = null;
-    this.onEnd(hadFocus);
+    this.row.row_ = null;
+    this.onEnd();
     if (this.refused && !this.#isAnswered) this.onLeft?.();
   }
 }

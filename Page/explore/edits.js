@@ -30,11 +30,8 @@ export class Edits {
     EditCell.open(cell, property, row.get(place.path), {
       takesFocus, refused: refusal,
       save: (value, text) => this.#save(place, value, text, refusal?.write ?? null),
-      onEnd: (hadFocus) => {
-        this.#sheet.redraw();
-        // Behind the rows, which are drawn as soon as this function has returned: giving the focus costs a layout.
-        if (hadFocus) queueMicrotask(() => this.#sheet.focus());
-      },
+      giveFocus: () => this.#sheet.focus(),
+      onEnd: () => this.#sheet.redraw(),
       onLeft: () => this.#tell(place, refusal),
     });
   }

@@ -23,10 +23,6 @@ export function linesOf(state, hasSections) {
   return lines;
 }
 
-/** Whether lines are those of the same rows and sections, each where it was. */
-export const areSameLines = (lines, others) => lines.length === others.length && lines.every((one, at) =>
-  one.line === others[at].line && one.row?.id === others[at].row?.id && one.index === others[at].index);
-
 /** How many lines a state has in the whole. */
 export const lineCount = (state, hasSections) =>
   state.total + (hasSections ? state.position?.sectionTotal ?? state.sections.length : 0);

@@ -33,11 +33,29 @@ function flash(element, columns, before, after) {
     if (isSame(before.get(path), after.get(path)) && (!label || isSame(before.get(label), after.get(label)))) continue;
     isChanged = true;
     if (calm.matches) continue;
-    const light = { background: 'var(--mark)' };
-    element.cells_[index].animate([light, { ...light, offset: 0.3 }, { background: 'transparent' }],
+    // Of a shorthand, the browser would work out all that it stands for, in each frame.
+    const light = { backgroundColor: 'var(--mark)' };
+    element.cells_[index].animate([light, { ...light, offset: 0.3 }, { backgroundColor: 'transparent' }],
       { duration: LIGHT_MS, easing: 'ease-out' });
   }
   return isChanged;
+}
+
+/** Lets rows move to their places. */
+function glide(elements, old, delta) {
+  const moved = [];
+  for (const [id, element] of elements) {
+    const by = old.has(id) ? delta(id) : 0;
+    if (by !== 0) moved.push({ element, by });
+  }
+  const isCrowd = moved.length > MOVING_MAX;
+  for (const { element, by } of moved) {
+    if (isCrowd && Math.abs(by) <= ROOM) continue;
+    const { transform } = element.style;
+    const from = Math.max(-FAR, Math.min(by, FAR));
+    element.animate([{ transform: `${transform} translateY(${from}px)` }, { transform }],
+      { duration: MOVE_MS, easing: 'ease-out' });
+  }
 }
 
 function tag(element, who) {
@@ -48,32 +66,23 @@ function tag(element, who) {
 }
 
 /**
- * Shows how the rows came to be where they are. `elements`: rows by id. `before`: id to place on the screen, of the
- * rows that were known; `place(id)`: where one is now. `old`, `now`: the lines by id. `change`: that of the list if
+ * Shows how the rows came to be where they are. `elements`: rows by id. `old`, `now`: the lines by id, before and now;
+ * `delta(id)`: how far above its place a row was that is in both. `change`: that of the list if
  * somebody has written; null: another query. `isOwn(id)`: a write of this window changes the row. Returns how many rows
  * in view others have changed.
  */
-export function animate(elements, { before, place, old, now, columns, change, isOwn }) {
+export function animate(elements, { old, now, delta, columns, change, isOwn }) {
   const who = change ? authorOf(change) : null;
   let remote = 0;
-  const isMoved = ([id]) => before.has(id) && before.get(id) !== place(id);
-  const isCrowd = !calm.matches && [...elements].filter(isMoved).length > MOVING_MAX;
+  if (!calm.matches) glide(elements, old, delta);
   for (const [id, element] of elements) {
-    const past = before.get(id);
+    const past = old.get(id);
     let isChanged = false;
     if (past === undefined) {
-      if (before.size === 0) continue;
+      if (old.size === 0) continue;
       isChanged = true;
       if (!calm.matches) element.animate([{ opacity: 0 }, { opacity: 1 }], { duration: MOVE_MS });
-    } else {
-      const delta = Math.max(-FAR, Math.min(past - place(id), FAR));
-      if (delta !== 0 && !calm.matches && !(isCrowd && Math.abs(delta) <= ROOM)) {
-        const { transform } = element.style;
-        element.animate([{ transform: `${transform} translateY(${delta}px)` }, { transform }],
-          { duration: MOVE_MS, easing: 'ease-out' });
-      }
-      isChanged = change !== null && flash(element, columns, old.get(id).row, now.get(id).row);
-    }
+    } else if (change !== null) isChanged = flash(element, columns, past.row, now.get(id).row);
     if (!isChanged || !change || isOwn(id)) continue;
     if (who) tag(element, who);
     if (!change.own?.length) remote += 1;

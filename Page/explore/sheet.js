@@ -4,7 +4,7 @@
 import { make, newID } from '../shell/dom.js';
 import { describeColumns, fillCell, heads, totalWords, widths } from './columns.js';
 import { Cursor } from './cursor.js';
-import { areSameLines, lineCount, linesOf, rowAt, scale } from './layout.js';
+import { lineCount, linesOf, rowAt, scale } from './layout.js';
 import { CHANGE, QUERY, SCROLL } from './live.js';
 import { animate } from './motion.js';
 
@@ -38,6 +38,8 @@ export class Sheet {
   #frame = null;
   #wanted = null;
   #guesses = { line: -1, count: 0 };
+  /** Where the rows that are drawn begin and end. */
+  #drawn = { from: 0, to: 0 };
   #observer;
 
   constructor(on) {
@@ -45,7 +47,9 @@ export class Sheet {
     this.id = newID('sheet');
     // It has no cells before its columns are known.
     this.headRow = make('div', { role: 'row', className: 'sheet-row heads', 'aria-rowindex': 1, 'aria-busy': true });
-    this.body = make('div', { role: 'rowgroup', className: 'runway' });
+    this.above = make('div', { className: 'undrawn above', 'aria-hidden': 'true' });
+    this.below = make('div', { className: 'undrawn below', 'aria-hidden': 'true' });
+    this.body = make('div', { role: 'rowgroup', className: 'runway' }, this.above, this.below);
     this.grid = make('div', { role: 'grid', className: 'sheet-grid', tabIndex: 0, 'aria-label': 'Result', id: this.id },
       make('div', { role: 'rowgroup', className: 'sheet-head' }, this.headRow), this.body);
     this.words = make('p', { className: 'empty', hidden: true });
@@ -170,17 +174,20 @@ export class Sheet {
   /** Shows a state. `cause`: of live.js; `change`: what the list has said. */
   show(state, { cause, change }) {
     const lines = linesOf(state, this.#hasSections);
-    // Where one is decides nothing if all rows stay at their lines: asking the browser costs a layout.
-    if (cause !== CHANGE || !areSameLines(lines, this.#lines)) this.#readTop();
+    const byID = new Map(lines.filter(({ row }) => row).map((one) => [one.row.id, one]));
+    const isMoved = (anchor) => anchor !== null && byID.get(anchor.row.id)?.line !== anchor.line;
+    // The browser says where one is before each frame (`#later`). Asking it costs a layout, and is needed only if what
+    // is at the top goes elsewhere, as one is then scrolled by how far.
+    if (cause !== CHANGE || (this.#top > 0 && isMoved(this.firstInView()))) this.#readTop();
     if (cause === QUERY) this.#measure();
-    const before = new Map([...this.#byID].map(([id, { line }]) => [id, line * ROW - this.#top]));
     const old = this.#byID;
+    const top = this.#top;
     const anchor = cause !== QUERY && this.#top > 0 ? this.firstInView() : null;
     const past = this.#state;
     this.#state = state;
     this.#wanted = null;
     this.#lines = lines;
-    this.#byID = new Map(this.#lines.filter(({ row }) => row).map((one) => [one.row.id, one]));
+    this.#byID = byID;
     this.grid.setAttribute('aria-rowcount', this.count + 1);
     this.#resize();
     // What is in view stays where it is; at the beginning new rows are seen.
@@ -190,8 +197,8 @@ export class Sheet {
     this.#draw();
     if (cause !== SCROLL) {
       const { remote, who } = animate(this.#rows, {
-        before, old, now: this.#byID, place: (id) => this.#byID.get(id).line * ROW - this.#top, columns: this.#columns,
-        change: cause === CHANGE ? change : null,
+        old, now: byID, delta: (id) => (old.get(id).line - byID.get(id).line) * ROW - (top - this.#top),
+        columns: this.#columns, change: cause === CHANGE ? change : null,
         isOwn: (id) => pendingOf(state, id) !== 'none' || pendingOf(past, id) !== 'none',
       });
       if (remote > 0) this.#on.onRemote(remote, who);
@@ -313,19 +320,32 @@ export class Sheet {
     const shift = this.#place - this.#top;
     const rows = new Set();
     const sections = new Set();
+    let from = null;
+    let to = 0;
     for (const one of this.#lines) {
       if (one.line < first || one.line > last) continue;
       const element = one.row ? this.#row(one) : this.#head(one);
       if (one.row) rows.add(one.row.id);
       else sections.add(one.index);
       const place = one.line * ROW + shift;
+      from ??= place;
+      to = place + ROW;
       if (element.place_ === place) continue;
       element.place_ = place;
       element.style.transform = `translateY(${place}px)`;
     }
     this.#forget(this.#rows, rows);
     this.#forget(this.#heads, sections);
+    this.#showUndrawn(from ?? 0, to);
     this.cursor.draw();
+  }
+
+  /** Shows that there are lines above and below those that are drawn. */
+  #showUndrawn(from, to) {
+    const { above, below } = this;
+    if (from !== this.#drawn.from) above.style.height = `${Math.max(0, from)}px`;
+    if (to !== this.#drawn.to) below.style.top = `${to}px`;
+    this.#drawn = { from, to };
   }
 
   #forget(elements, kept) {

@@ -2,7 +2,7 @@
 
 import { make } from '../shell/dom.js';
 import { numberText } from '../shell/format.js';
-import { STALE, unsettledWords } from './unsettled.js';
+import { isSettled, STALE, unsettledWords } from './unsettled.js';
 
 /** What is over within this time is not said, in milliseconds: most writes are. */
 const SAY_MS = 400;
@@ -45,7 +45,7 @@ export class Status {
   }
 
   #later() {
-    if (this.#words === '') {
+    if (isSettled(this.#unsettled)) {
       clearTimeout(this.#timer);
       this.#timer = null;
       this.more.textContent = '';
@@ -59,15 +59,13 @@ export class Status {
   }
 
   #say() {
-    const words = this.#words;
+    const words = unsettledWords(this.#unsettled);
     if (this.more.textContent !== words) this.more.textContent = words;
   }
 
-  get #words() {
+  get #unsettled() {
     const { undecided = 0 } = this.#state ?? {};
-    return unsettledWords({
-      undecided, pending: this.#writes.pending.length, isCurrent: this.#isCurrent, status: this.#link,
-    });
+    return { undecided, pending: this.#writes.pending.length, isCurrent: this.#isCurrent, status: this.#link };
   }
 
   /** A list without own writes says it by its status. */

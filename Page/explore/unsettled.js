@@ -11,6 +11,9 @@ export const STALE = {
   loading: 'the rows are being read anew',
 };
 
+/** Whether nothing is unsettled about the rows that are shown: `unsettledWords` has no words for it. */
+export const isSettled = ({ pending, undecided, isCurrent }) => isCurrent && pending === 0 && undecided === 0;
+
 /**
  * What is not settled about the rows that are shown, in words; '' if everything is. `pending`: writes that the server
  * has not confirmed; `undecided`: how many rows may differ from what the server will answer; `isCurrent`: whether the

@@ -157,6 +157,8 @@ export class People {
       const note = source.note && source.entity.description.property(source.note).number;
       const field = note && property === note ? 'note' : 'title';
       const { left, top, height } = rectangleAt(shown[field], head);
+      // A row may be gliding: its caret is where the row will be.
+      const inRow = top - shown.element.getBoundingClientRect().top;
       let caret = this.#carets.get(person.connection);
       if (!caret) {
         caret = make('div', { className: 'caret', 'aria-hidden': 'true', data: { colour: person.colour } },
@@ -165,7 +167,7 @@ export class People {
         rows.layer.append(caret);
       }
       kept.add(person.connection);
-      caret.style.transform = `translate(${left - layer.left}px, ${top - layer.top}px)`;
+      caret.style.transform = `translate(${left - layer.left}px, ${rows.topOf(person.key) + inRow}px)`;
       caret.style.height = `${height}px`;
     }
     for (const [connection, caret] of this.#carets) {

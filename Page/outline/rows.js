@@ -84,6 +84,11 @@ export class Rows {
     return this.#elements.values();
   }
 
+  /** Where a row that is drawn is in the layer, or will be when it has glided there. */
+  topOf(key) {
+    return this.#elements.get(key).element.offsetTop + this.#shift;
+  }
+
   /** Whether a row, or a part of it, is in view. */
   isInView(key) {
     const element = this.#elements.get(key)?.element;

@@ -16,6 +16,7 @@ export function tool(label, path, act, properties = {}) {
 /** Shows in a button of undo or redo what it takes back or does again; null: nothing. */
 export function showNext(made, label, name) {
   const words = name === null ? label : `${label}: ${name}`;
+  if (made.title === words && made.disabled === (name === null)) return;
   made.disabled = name === null;
   made.title = words;
   made.setAttribute('aria-label', words);

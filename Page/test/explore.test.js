@@ -10,7 +10,7 @@ import { entityTree, labelOf, reachable, readPath, rightsOf, typeWords, withSube
 import {
   columnsOf, EMPTY, pathOf, readQuery, requestOf, searchOf, sortedBy, sortOf,
 } from '../explore/query.js';
-import { nextNames, unsettledWords } from '../explore/unsettled.js';
+import { isSettled, nextNames, unsettledWords } from '../explore/unsettled.js';
 
 const { cellText, dateText, fieldText, isSame, moreText, readValue } = await import('../explore/values.js');
 const { Double, NestDate, Reference, UUID } = await import('../../Clients/js/index.js');
@@ -211,7 +211,11 @@ test('a confined token sees its hierarchy, and may what changes nothing outside'
 
 test('what is not settled is said in words', () => {
   const settled = { pending: 0, undecided: 0, isCurrent: true, status: 'live' };
-  const said = (changes) => unsettledWords({ ...settled, ...changes });
+  const said = (changes) => {
+    const words = unsettledWords({ ...settled, ...changes });
+    assert.equal(isSettled({ ...settled, ...changes }), words === '');
+    return words;
+  };
   assert.equal(said({}), '');
   assert.equal(said({ pending: 1 }), '1 change of yours is not stored yet');
   assert.equal(said({ pending: 2, undecided: 1 }),

@@ -346,6 +346,17 @@ function areSameFlags(a, b) {
     && [...a.pending].every(([id, state]) => b.pending.get(id) === state);
 }
 
+/** Rows for which an older row with the same values is shown: that one. @type {WeakMap<object, object>} */
+const twins = new WeakMap();
+
+/** Whether rows have the same values; of those that stay, each is compared once. @param {any} was @param {any} row */
+function isTwin(was, row) {
+  if (twins.get(row) === was) return true;
+  if (!hasSameValues(was, row)) return false;
+  twins.set(row, was);
+  return true;
+}
+
 /**
  * A state in which everything that is as in an older one is the same object.
  * @param {any} old
@@ -371,7 +382,7 @@ export function reused(old, next) {
       const beside = before?.rows[at];
       if (beside === row) return row;
       const was = beside?.id === row.id ? beside : find(row.id);
-      const kept = was && was !== row && hasSameValues(was, row) ? was : row;
+      const kept = was && was !== row && isTwin(was, row) ? was : row;
       if (kept !== beside) isSame = false;
       return kept;
     });

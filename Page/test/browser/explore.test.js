@@ -258,9 +258,28 @@ test('everything in the table works by keys, and the focus is never lost', { ski
   await page.press('Enter');
   await page.until(() => !document.querySelector('.editing') && document.querySelector('.active').textContent === '41');
   assert.deepEqual(await state(), { isFocused: true, row: '2', column: '3' });
-  const [row] = await stage.server.json(['fetch', '--entity', 'Thing', '--where', 'SELF == 1', '--properties',
-    'count']);
-  assert.equal(row.count, 41);
+  const stored = async () => (await stage.server.json(['fetch', '--entity', 'Thing', '--where', 'SELF == 1',
+    '--properties', 'count']))[0].count;
+  assert.equal(await stored(), 41);
+  // Tab ends the editing, and the table has the keyboard; a click gives it to what was clicked.
+  const type = async (text) => {
+    await page.evaluate(() => document.querySelector('.sheet-grid').focus());
+    await page.press('F2');
+    await page.evaluate(() => document.activeElement.select());
+    await page.type(text);
+  };
+  await type('42');
+  await page.press('Tab');
+  assert.deepEqual(await state(), { isFocused: true, row: '2', column: '3' });
+  await until(async () => await stored() === 42);
+  await type('43');
+  await page.click(await page.middle('.predicate textarea'));
+  assert.equal(await page.evaluate(() => document.activeElement.localName), 'textarea');
+  await until(async () => await stored() === 43);
+  await type('44');
+  await page.click(await page.middle('.result h2'));
+  assert.deepEqual(await state(), { isFocused: true, row: '2', column: '3' });
+  await until(async () => await stored() === 44);
   await page.press('Enter');
   await page.until(() => document.querySelector('.object h2')?.textContent === 'Thing 001');
   assert.equal(await page.evaluate(() => location.pathname), '/explore/Thing/1');

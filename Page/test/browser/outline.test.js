@@ -494,6 +494,18 @@ test('outline', { skip }, async (context) => {
         const shown = [...document.querySelectorAll('#rows .row')].find((each) => window.titleOf(each) === 'Milk');
         return shown.querySelector('.here [title="~Cy Lee"]') !== null;
       });
+      // The caret is where the row will be, also if it moves in the text while the row glides.
+      const GLIDE = 30;
+      const place = () => page.evaluate(() => document.querySelector('.layer .caret').getBoundingClientRect().toJSON());
+      const before = await place();
+      await page.evaluate((by) => {
+        const shown = [...document.querySelectorAll('#rows .row')].find((each) => window.titleOf(each) === 'Milk');
+        shown.animate({ transform: [`translateY(${by}px)`, `translateY(${by}px)`] }, { duration: 60_000, id: 'glide' });
+      }, GLIDE);
+      await other.press('Home');
+      await until(async () => (await place()).left < before.left);
+      assert.equal((await place()).top, before.top);
+      await page.evaluate(() => document.getAnimations().find(({ id }) => id === 'glide').cancel());
       // The mark goes on with the other one, and goes when the window is closed.
       await edit(other, 'Bread');
       await page.until(() => document.querySelectorAll('#rows .here .person').length === 1
