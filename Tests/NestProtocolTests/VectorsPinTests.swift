@@ -10,7 +10,7 @@ import Testing
     /// release, or if vectors were only added, or if only the words of an error or a note changed.
     private static let pins: [UInt8: [String: String]] = [
         1: [
-            "frames": "69cb065ffda5b36a", "predicates": "04673460d98c2c6f", "requests": "7620c4bf5e12de6c",
+            "frames": "69cb065ffda5b36a", "predicates": "04673460d98c2c6f", "requests": "b27cddcd2b7b65ae",
             "folding": "114310058ba45539", "sortkeys": "efae386b8cdc53f4",
             "refusals": "ca3ab4856629ddb3", "models": "7bc4256c142c8954",
         ]

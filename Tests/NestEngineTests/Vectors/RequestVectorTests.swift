@@ -330,7 +330,7 @@ import Testing
                 ObjectFetchRequest(entity: person, columns: [function(.maximum, "team", "boss")])
             ),
             ("section-of-an-average", sorted([OrderingTerm(key: .path(average))], SectionKey(.value, of: average))),
-            ("where-function", where_(.greater, [.integer(1)], function(.sum, "team", "age"))),
+            ("where-a-sum-of-texts", where_(.greater, [.integer(1)], function(.sum, "team", "name"))),
             ("section-of-a-decimal", sorted([OrderingTerm(property("money"))], SectionKey(of: property("money")))),
             (
                 "where-unknown-property",
