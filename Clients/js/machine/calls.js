@@ -19,7 +19,7 @@ const BLIND_CLASSES = new Set([1, 2, 5]);
 
 const LOST = 'the connection was lost before the answer';
 
-export const MODEL_CHANGED = 'the server has another model now, with other numbers for entities and properties: '
+export const MODEL_CHANGED = 'the server has another model now, with other numbers: '
   + 'call entity() again, then repeat requests and lists';
 
 /**

@@ -14,6 +14,7 @@ export const Limits = Object.freeze({
   outlineWindowRowsMax: 1000,
   totalsMax: 16,
   presenceBytesMax: 1024,
+  largeValueBytesMax: 16777216,
   depthMax: 1048576,
   statisticsMax: 1000,
   clientsPageMax: 1000,

@@ -5,7 +5,6 @@
 export const Limits = Object.freeze({
   objectIDMax: Number.MAX_SAFE_INTEGER,
   valueBytesMax: 65536,
-  largeValueBytesMax: 16777216,
   nameBytesMax: 256,
   mutationsPerTransactionMax: 10000,
   preconditionsPerTransactionMax: 10000,

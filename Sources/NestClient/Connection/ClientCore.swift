@@ -242,12 +242,6 @@ actor ClientCore {
     /// Whether the server accepts compressed chunks.
     var isCompressionKnown: Bool { self.machine.welcome?.features.contains(.compression) == true }
 
-    /// Throws if the server does not know large values.
-    func requireLargeValues() throws(NestError) {
-        guard self.machine.welcome?.features.contains(.largeValues) != true else { return }
-        throw NestError(.unsupported, "the server is of an older version and has no large values")
-    }
-
     /// Starts a transfer. It has no time limit once it is sent: the keep-alive of the connection detects a dead server.
     func begin(_ request: OutgoingRequest, _ token: RequestToken, _ stream: TransferStream) {
         self.streams[token] = stream

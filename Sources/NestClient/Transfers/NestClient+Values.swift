@@ -7,9 +7,12 @@ extension NestClient {
     /// Reads a large value of an object while `body` runs.
     ///
     /// - Parameters:
+    ///   - object: The object.
+    ///   - property: Its attribute of the type `largeData` or `largeText`.
     ///   - offset: The first byte. Continue a read that was interrupted there, if `value` is still the same: the object
     ///     may have another value meanwhile.
     ///   - atLeast: The revision that the server must have reached.
+    ///   - body: Reads the parts. The transfer ends when it returns.
     public func value<Result>(
         of object: ObjectID,
         _ property: PropertyNumber,
@@ -43,8 +46,14 @@ extension NestClient {
     /// Reads a whole large value part by part, and returns what it was. If the connection is lost it goes on where it
     /// was, up to `resumptions` times in a row without a byte.
     ///
-    /// - Parameter write: Takes the next part, the number of bytes so far, and the value. Throws CONFLICT if the object
-    ///   gets another value before all parts have arrived.
+    /// Throws CONFLICT if the object gets another value before all parts have arrived.
+    ///
+    /// - Parameters:
+    ///   - object: The object.
+    ///   - property: Its attribute of the type `largeData` or `largeText`.
+    ///   - atLeast: The revision that the server must have reached.
+    ///   - resumptions: How often it begins again without a byte in between.
+    ///   - write: Takes the next part, the number of bytes so far, and the value.
     public func readValue(
         of object: ObjectID,
         _ property: PropertyNumber,
@@ -89,7 +98,8 @@ extension NestClient {
     ///
     /// - Parameters:
     ///   - type: `.largeData` or `.largeText`.
-    ///   - length: The number of bytes, and `digest` their SHA-256: see ``LargeValueDigest``.
+    ///   - length: The number of bytes.
+    ///   - digest: Their SHA-256: see ``LargeValueDigest``.
     ///   - nextPart: Returns the next bytes, any number of them, and `nil` at the end.
     public func send(
         _ type: AttributeType,
@@ -165,4 +175,12 @@ public struct LargeValueDigest: Sendable {
     public mutating func add(_ bytes: [UInt8]) { self.hash.update(bytes) }
 
     public var value: [UInt8] { self.hash.digest }
+}
+
+extension ClientCore {
+    /// Throws if the server does not know large values.
+    func requireLargeValues() throws(NestError) {
+        guard self.machine.welcome?.features.contains(.largeValues) != true else { return }
+        throw NestError(.unsupported, "the server is of an older version and has no large values")
+    }
 }
