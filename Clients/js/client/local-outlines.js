@@ -137,7 +137,10 @@ class LocalOutline extends LocalList {
    * @param {any} event of the machine
    */
   receive(event) {
-    if (BREAKS.has(event.change.type)) this.#letGo();
+    if (BREAKS.has(event.change.type)) {
+      this.#letGo();
+      return super.receive(event);
+    }
     if (STATES.has(event.change.type)) this.#confirmed = new Map();
     if (this.#kept.length === 0 && !this.#lacksFolds(event.state)) return super.receive(event);
     this.#kept.push(event);

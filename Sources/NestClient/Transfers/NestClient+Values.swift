@@ -62,6 +62,8 @@ extension NestClient {
         write: ([UInt8], _ received: Int, LargeValue) async throws -> Void
     ) async throws -> LargeValue {
         var known: LargeValue?
+        // Another node may be behind the one that has answered.
+        var atLeast = atLeast
         var digest = LargeValueDigest()
         var received = 0
         var attempts = 0
@@ -72,6 +74,7 @@ extension NestClient {
                         throw NestError(.conflict, "the object has got another value: read it again", object: object)
                     }
                     known = bytes.value
+                    atLeast = max(atLeast, bytes.revision)
                     for try await part in bytes {
                         digest.add(part)
                         received += part.count

@@ -184,7 +184,8 @@ struct RecordApplication {
         }
         self.journalBytes -= try self.store.journal.drop(through: revision)
         try self.store.forgetBlocked(through: revision)
-        try self.store.dropValues(through: revision, now: self.record.time)
+        _ = try self.store.dropValues(through: revision)
+        try self.store.dropStagedValues(now: self.record.time)
         self.oldestBase = revision
     }
 }

@@ -37,7 +37,12 @@ struct Migration {
                 try HistoryPruning(self.connection, self.plan.old, self.plan.new).run()
                 try self.keepNumbers()
                 if try ValueTable.isThere(self.connection) {
-                    try ValueTable(self.connection).dropLost(self.plan.new)
+                    let values = ValueTable(self.connection)
+                    if self.plan.new.hasLargeValues {
+                        try values.dropLost(self.plan.new)
+                    } else {
+                        try values.deleteAll()
+                    }
                 }
             }
             if !self.plan.report.losses.isEmpty { try Store.setHistoryID(self.connection, self.newHistoryID) }

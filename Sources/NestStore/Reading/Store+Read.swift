@@ -139,8 +139,9 @@ extension Store {
     // MARK: Trimming
 
     /// Drops the oldest rows of the journal while it exceeds its limits; the newest row always stays. Returns the new
-    /// base if it dropped anything. Call it outside a group. It drops at most `rowsMax` rows, so that no request waits
-    /// long. Does nothing on a follower, which drops what the leader drops.
+    /// base if it dropped anything. Call it outside a group. It drops at most `rowsMax` rows, and none more when it has
+    /// dropped large values of four times `largeValueBytesMax`, so that no request waits long. Does nothing on a
+    /// follower, which drops what the leader drops.
     package func trimJournal(
         now: Int64,
         revisionsMax: Int = Limits.journalRevisionsMax,
@@ -157,20 +158,24 @@ extension Store {
             || isOld(oldestTime)
         guard isOver, self.membership?.mayAppend ?? true else { return nil }
         let time = max(now, self.membership?.state.time ?? now)
+        var valueBytesLeft = 4 * Int64(Limits.largeValueBytesMax)
         try self.connection.beginWriting()
         do {
             for _ in 0..<rowsMax where isOver {
                 guard let row = try self.journal.dropOldest() else { break }
                 dropped = row.last
                 self.journalBytes -= row.bytes
-                try self.dropValues(through: row.last, now: time)
+                let valueBytes = try self.dropValues(through: row.last)
+                valueBytesLeft -= valueBytes
+                bytes -= row.bytes + valueBytes
+                guard valueBytesLeft > 0 else { break }
                 let oldest = try self.journal.oldestTime() ?? now
-                bytes = try self.journalBytesWithValues()
                 isOver =
                     self.head.rawValue - row.last.rawValue > UInt64(revisionsMax) || bytes > Int64(bytesMax)
                     || isOld(oldest)
             }
             if let dropped { try self.forgetBlocked(through: dropped) }
+            if dropped != nil { try self.dropStagedValues(now: time) }
             Failpoint.trimWritten.pass()
             if let membership = self.membership, let dropped {
                 try self.append(try self.record([.trim(through: dropped)], time: now, membership), membership)

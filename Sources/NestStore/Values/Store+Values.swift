@@ -73,13 +73,16 @@ extension Store {
         )
     }
 
-    /// Deletes what a drop of the journal through a revision makes unreachable. `now`: the time of its record.
-    func dropValues(through revision: Revision, now: Int64) throws(StoreError) {
+    /// Deletes the values that a drop of the journal through a revision makes unreachable. Returns their bytes.
+    func dropValues(through revision: Revision) throws(StoreError) -> Int64 {
+        self.layout.hasLargeValues ? try self.values.drop(through: revision) : 0
+    }
+
+    /// Deletes the values that were staged long ago and never set. `now`: the time of the record that drops a part of
+    /// the journal.
+    func dropStagedValues(now: Int64) throws(StoreError) {
         guard self.layout.hasLargeValues else { return }
-        try self.values.drop(
-            through: revision,
-            stagedBefore: now - Int64(Limits.stagedValueSeconds) * 1_000_000
-        )
+        try self.values.drop(stagedBefore: now - Int64(Limits.stagedValueSeconds) * 1_000_000)
     }
 
     /// The bytes that the journal takes: its own, and those of the values that it can restore.

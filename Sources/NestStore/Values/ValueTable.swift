@@ -207,16 +207,34 @@ package struct ValueTable {
 
     // MARK: Deleting
 
-    /// Deletes the values that no revision after `revision` can restore, and those that were staged before a time and
-    /// never set.
-    func drop(through revision: Revision, stagedBefore time: Int64) throws(StoreError) {
-        let statement = try self.connection.statement(
-            "SELECT id FROM nest_value WHERE freed <= ?1 UNION ALL SELECT id FROM nest_value "
-                + "WHERE object ISNULL AND staged < ?2"
-        )
+    /// Deletes the values that no revision after `revision` can restore. Returns their bytes.
+    func drop(through revision: Revision) throws(StoreError) -> Int64 {
+        let statement = try self.connection.statement("SELECT id, length FROM nest_value WHERE freed <= ?1")
         statement.bind(1, Int64(clamping: revision.rawValue))
-        statement.bind(2, time)
+        var ids: [Int64] = []
+        var bytes: Int64 = 0
+        while try statement.step() {
+            ids.append(statement.integer(0))
+            bytes += statement.integer(1)
+        }
+        statement.reset()
+        try self.delete(ids)
+        return bytes
+    }
+
+    /// Deletes the values that were staged before a time and never set.
+    func drop(stagedBefore time: Int64) throws(StoreError) {
+        let statement = try self.connection.statement(
+            "SELECT id FROM nest_value WHERE object ISNULL AND staged < ?1"
+        )
+        statement.bind(1, time)
         try self.delete(statement)
+    }
+
+    /// Deletes all values: the model has none any more, and its history was pruned.
+    func deleteAll() throws(StoreError) {
+        try self.connection.execute("DELETE FROM nest_value_piece")
+        try self.connection.execute("DELETE FROM nest_value")
     }
 
     /// Deletes the values that a statement returns.
@@ -224,6 +242,10 @@ package struct ValueTable {
         var ids: [Int64] = []
         while try statement.step() { ids.append(statement.integer(0)) }
         statement.reset()
+        try self.delete(ids)
+    }
+
+    private func delete(_ ids: [Int64]) throws(StoreError) {
         for id in ids {
             for sql in ["DELETE FROM nest_value_piece WHERE id = ?1", "DELETE FROM nest_value WHERE id = ?1"] {
                 let statement = try self.connection.statement(sql)

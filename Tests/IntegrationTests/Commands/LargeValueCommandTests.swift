@@ -52,7 +52,7 @@ extension ProcessTests {
         }
 
         /// The largest value there is: put, read, undone, deleted, restored, replaced, backed up and checked. Prints
-        /// the peak of the server's memory behind each step, and of nestc.
+        /// the peak of the server's memory behind each step.
         @Test func theLargestValueGoesThroughEveryPath() async throws {
             let server = try await ServerProcess.started(model: Self.model)
             let user = await CommandLineUser(server)
