@@ -494,6 +494,12 @@ test('outline', { skip }, async (context) => {
         const shown = [...document.querySelectorAll('#rows .row')].find((each) => window.titleOf(each) === 'Milk');
         return shown.querySelector('.here [title="~Cy Lee"]') !== null;
       });
+      // The click, and then the caret at its place.
+      await page.until(() => {
+        const shown = [...document.querySelectorAll('#rows .row')].find((each) => window.titleOf(each) === 'Milk');
+        const { left } = shown.querySelector('.title').getBoundingClientRect();
+        return document.querySelector('.layer .caret').getBoundingClientRect().left > left + 4;
+      });
       // The caret is where the row will be, also if it moves in the text while the row glides.
       const GLIDE = 30;
       const place = () => page.evaluate(() => document.querySelector('.layer .caret').getBoundingClientRect().toJSON());

@@ -48,8 +48,11 @@ extension ClientCore {
         self.workOnSession { $0.release() }
     }
 
-    var sessionKeeping: SessionKeeping {
-        self.configuration.session == .kept ? self.keptSession?.keeping ?? .undecided : .notAsked
+    /// Returns when the file says what was asked of it.
+    func sessionKeeping() async -> SessionKeeping {
+        guard self.configuration.session == .kept else { return .notAsked }
+        try? await self.sessionWork.get()
+        return self.keptSession?.keeping ?? .undecided
     }
 
     private func workOnSession(_ body: @escaping @Sendable (KeptSession) -> Void) {
@@ -89,6 +92,6 @@ extension NestClient {
 
     /// Whether the next run of the program begins with the session of this client.
     public var sessionKeeping: SessionKeeping {
-        get async { await self.core.sessionKeeping }
+        get async { await self.core.sessionKeeping() }
     }
 }

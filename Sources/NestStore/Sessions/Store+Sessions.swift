@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// The store's records of sessions, without their transactions.
 extension Store {
@@ -74,6 +75,7 @@ extension Store {
             statement.bind(1, Int64(number))
             try statement.run()
             try ReservedIDs.forget(number, self.connection)
+            if self.layout.hasLargeValues { try self.values.drop(stagedBy: number) }
         }
     }
 

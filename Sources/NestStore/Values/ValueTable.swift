@@ -231,6 +231,13 @@ package struct ValueTable {
         try self.delete(statement)
     }
 
+    /// Deletes the values that a session has staged and not set: only it could set them.
+    func drop(stagedBy session: UInt64) throws(StoreError) {
+        let statement = try self.connection.statement("SELECT id FROM nest_value WHERE session = ?1 AND object ISNULL")
+        statement.bind(1, Int64(clamping: session))
+        try self.delete(statement)
+    }
+
     /// Deletes all values: the model has none any more, and its history was pruned.
     func deleteAll() throws(StoreError) {
         try self.connection.execute("DELETE FROM nest_value_piece")

@@ -55,6 +55,11 @@ extension SocketTests {
                     NestClient(self.configuration(port)), NestClient(self.configuration(port))
                 )
                 try await first.connect()
+                // The file is written behind the connection.
+                guard case .kept = await first.sessionKeeping else {
+                    Issue.record("the first client does not keep its session")
+                    return
+                }
                 try await second.connect()
                 _ = try await first.transaction(.insert("Milk"))
                 #expect(await second.sessionKeeping == .inUse)

@@ -50,6 +50,19 @@ import Testing
         #expect(try replica.isEqual(to: history.fixture.store))
     }
 
+    @Test func aForgottenSessionLosesItsStagedValues() throws {
+        let history = try ValueHistory(seed: 1, isReplicated: true)
+        let fixture = history.fixture
+        let other = try history.put([1], .largeData, of: 2)
+        _ = try history.put([1], .largeData)
+        try fixture.store.access { try fixture.store.forgetSessions([1]) }
+        #expect(try history.values("SELECT count(*) FROM nest_value WHERE id != \(other.id)") == 0)
+        #expect(try history.values("SELECT count(*) FROM nest_value_piece") == 1)
+        let replica = try #require(fixture.replica)
+        try replica.catchUp()
+        #expect(try replica.isEqual(to: fixture.store))
+    }
+
     /// They go with the next part of the journal, on every node.
     @Test func valuesThatAreNeverSetAreDropped() throws {
         let history = try ValueHistory(seed: 1, isReplicated: true)
@@ -144,6 +157,7 @@ import Testing
         var store = try open(ValueHistory.model)
         let staged = try history.staged([1, 2, 3], .largeData)
         let value = try store.access { try store.put(staged, of: 1, unsaved: nil, now: 1) }
+        _ = try store.access { try store.put(staged, of: 1, unsaved: nil, now: 1) }
         try store.access {
             let group = try store.beginGroup(time: 1, alwaysSavepoint: false)
             _ = try group.request(inSavepoint: true) { graph in
