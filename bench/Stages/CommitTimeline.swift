@@ -47,9 +47,10 @@ package struct CommitTimeline: Equatable {
             let answer = events.last(where: { $0.kind == .read && $0.thread == client })
         else { return nil }
         var moment = request.begin
-        // What overlaps counts for the earlier stage: a server may read before the client's call has returned.
+        // A server that has read the request does not wait for the client's call, which may return long after.
+        // What still overlaps counts for the earlier stage.
         self.durations = [
-            request.end, read.end, commit.begun.begin, commit.firstSync.begin, commit.lastSync.end,
+            min(request.end, read.end), read.end, commit.begun.begin, commit.firstSync.begin, commit.lastSync.end,
             commit.performed.begin, firstOutput.begin, lastOutput.end, answer.end,
         ].map { end in
             defer { moment = max(moment, end) }
