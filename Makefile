@@ -7,7 +7,7 @@
 DEBUG_INFO = none
 CHECKED = -debug-info-format $(DEBUG_INFO) --explicit-target-dependency-import-check error --no-color-diagnostics
 DEBUG = $(CHECKED) -Xswiftc -index-ignore-system-modules
-LIBRARIES = libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-dev pkg-config
+LIBRARIES = libjemalloc-dev libpq-dev libre2-dev libsqlite3-dev libssl-dev libxml2-dev libzstd-dev pkg-config
 # For tests only: strace makes the disk of a running server fail, tmux runs full-screen programs, PostgreSQL has the
 # log of a cluster. Without them those tests are skipped and report that.
 TOOLS = strace tmux

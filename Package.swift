@@ -71,7 +71,7 @@ let package = Package(
         .target(name: "NestModel", swiftSettings: settings),
 
         // Level 1: one external dependency each.
-        .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CJemalloc", pkgConfig: "jemalloc", providers: [.apt(["libjemalloc-dev"])]),
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         // The codec of protocol.md, for client, server and engine. It works on bytes, without NIO.
@@ -160,7 +160,7 @@ let package = Package(
         .target(
             name: "NestServer",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestSecrets", "NestStore", "NestEngine", "CMalloc",
+                "NestModel", "NestProtocol", "NestFraming", "NestSecrets", "NestStore", "NestEngine", "CJemalloc",
                 nioCore, nioPosix, nioHTTP1, nioWebSocket, nioTLS, nioSSL, concurrencyHelpers, deque, histogram,
                 logging,
                 metrics, lifecycle,
@@ -214,7 +214,7 @@ let package = Package(
         // a client like nestc, imports neither the engine nor the store.
         .target(
             name: "BenchEngine",
-            dependencies: ["NestModel", "NestProtocol", "NestStore", "NestEngine", "CMalloc", concurrencyHelpers],
+            dependencies: ["NestModel", "NestProtocol", "NestStore", "NestEngine", "CJemalloc", concurrencyHelpers],
             path: "bench/Engine",
             swiftSettings: settings
         ),
@@ -388,8 +388,8 @@ let package = Package(
             name: "NestServerTests",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine",
-                "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioHTTP1,
-                nioWebSocket, nioTLS, nioSSL, nioEmbedded, concurrencyHelpers, logging,
+                "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", "CJemalloc", nioCore, nioPosix,
+                nioHTTP1, nioWebSocket, nioTLS, nioSSL, nioEmbedded, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

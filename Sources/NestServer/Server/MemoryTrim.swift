@@ -1,6 +1,6 @@
-import CMalloc
+import CJemalloc
 
-/// Returns freed memory to the system, which the allocator would keep otherwise.
+/// Returns freed memory to the system, which the allocator would keep for some seconds otherwise.
 struct MemoryTrim {
     /// Trim when at least this much was freed.
     private static let bytesMin = 64 << 20
@@ -15,6 +15,6 @@ struct MemoryTrim {
         return true
     }
 
-    /// Blocks for some milliseconds.
-    static func run() { malloc_trim(0) }
+    /// Blocks for some milliseconds. jemalloc's number 4096 stands for all arenas.
+    static func run() { _ = mallctl("arena.4096.purge", nil, nil, nil, 0) }
 }
