@@ -20,12 +20,18 @@ public enum ModelFile {
             throw ModelFileError(.invalid, name: name, faults: [Self.tooLarge(Limits.modelFileBytesMax)])
         }
         do {
+            var document: ModelDocument
             switch try Self.form(of: bytes) {
             case .json:
                 let element = try JSONElement.parse(bytes, depthMax: Limits.modelFileDepthMax)
-                return try ModelJSON.document(element, name: name)
-            case .xml: return try CoreDataModelReader.document(try XMLElement.parse(bytes), name: name)
+                document = try ModelJSON.document(element, name: name)
+            case .xml: document = try CoreDataModelReader.document(try XMLElement.parse(bytes), name: name)
             }
+            // Xcode writes such a file for a new project.
+            if document.draft.entities.isEmpty {
+                document.warnings.append("the model has no entity yet: no object can be stored")
+            }
+            return document
         } catch let fault as FormatError {
             throw ModelFileError(fault, name: name)
         } catch let error as ModelFileError {

@@ -1,12 +1,9 @@
 /// Checks a model from outside.
 extension ManagedObjectModel {
     /// Everything that is inconsistent in the model, in words; empty for a valid model. A store opens only with a valid
-    /// model.
+    /// model. A model may have no entities: it is one that begins.
     public var faults: [String] {
         var faults: [String] = []
-        if self.entities.isEmpty {
-            faults.append("the model has no entity: add at least one, for the objects to store")
-        }
         if self.entities.count > Limits.entitiesPerModelMax {
             faults.append("the model has more than \(Limits.entitiesPerModelMax) entities")
         }

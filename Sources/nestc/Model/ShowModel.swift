@@ -40,6 +40,7 @@ struct ShowModel: AsyncParsableCommand {
         if self.global.json {
             try output.line(ModelJSON.line(of: ModelDraft(model)))
         } else {
+            if model.entities.isEmpty { try output.line("the model has no entity yet") }
             for line in ModelDrawing.lines(of: model) { try output.line(EscapedText.message(line)) }
         }
         try output.flush()

@@ -57,6 +57,26 @@ extension ProcessTests {
             #expect(try await user.output("model", "show").contains("mail"))
         }
 
+        @Test func aModelBeginsWithoutEntities() async throws {
+            let server = try await ServerProcess.started(model: #"{"entities": []}"#)
+            let user = await CommandLineUser(server)
+            #expect(try await user.run("fetch", "--entity", "User").status != 0)
+            #expect(try await user.run("insert", "User", "name=Ann").status != 0)
+            #expect(try await user.run("check").status == 0)
+            #expect(try await user.output("model", "show") == "the model has no entity yet\n")
+            let new = try await Self.write(Self.model(Self.name), server, "new.json")
+            let applied = try await user.output("model", "apply", new)
+            #expect(
+                applied == "live     the entity User is new\nthe server has this model now: 0 rows written or indexed\n",
+                "\(applied)"
+            )
+            try await user.output("insert", "User", "name=Ann")
+            #expect(try await user.output("fetch", "--entity", "User").contains("Ann"))
+            try await server.terminate()
+            try await server.start()
+            #expect(try await user.output("fetch", "--entity", "User").contains("Ann"))
+        }
+
         @Test func whatIsNotLiveIsListed() async throws {
             let server = try await ServerProcess.started(model: Self.model("\(Self.name), \(Self.mail)"))
             let user = await CommandLineUser(server)

@@ -211,10 +211,14 @@ import Testing
         #expect(faults("bplist00xxxx").first?.contains("binary") == true)
         #expect(faults("").first?.contains("empty") == true)
         #expect(faults("PK").first?.contains("neither") == true)
-        #expect(
-            faults(Samples.model("<elements/>")) == [
-                "the model has no entity: add at least one, for the objects to store"
-            ]
-        )
+    }
+
+    /// Xcode writes such a file for a new project.
+    @Test func aModelMayHaveNoEntityYet() throws {
+        for text in [Samples.model("<elements/>"), #"{"entities": []}"#] {
+            let document = try ModelFile.read(Array(text.utf8), name: "M")
+            #expect(document.warnings == ["the model has no entity yet: no object can be stored"])
+            #expect(try document.draft.compile().entities.isEmpty)
+        }
     }
 }

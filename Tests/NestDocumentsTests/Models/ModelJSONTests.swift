@@ -135,7 +135,6 @@ import Testing
         ("{\"a\": \"\n\"}", "Unescaped control character"), ("{\"a\": \"", "not valid JSON"),
         ("{\"a\": 1e999}", "line 1: not valid JSON: Number 1e999 is not representable"),
         ("{\"a\": \"\0\"}", "it is not UTF-8 text"),
-        ("{\"entities\": []}", "the model has no entity"),
     ])
     func faultsNameTheirPathAndWhatIsAllowed(_ text: String, _ fault: String) {
         let list = faults(text)
