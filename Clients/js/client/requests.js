@@ -86,7 +86,10 @@ function count(value, what) {
 /** @type {readonly any[]} */
 const EMPTY = Object.freeze([]);
 
-/** The names of the values of rows, each with the type of its attribute, if it is one. @typedef {[string, any][]} Names */
+/**
+ * The names of the values of rows, each with the type of its attribute, if it is one.
+ * @typedef {[string, any][]} Names
+ */
 
 /**
  * A request for objects: which, in which order, in which sections, with which values, and which rows of the result.

@@ -8,7 +8,7 @@ import {
   cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expected, program } from './blocks.js';
 import { Entity } from '../client/requests.js';
@@ -125,7 +125,7 @@ test('programs with generated types run', { skip: skip || missing }, () => check
   for (const [name, model] of [['use', 'Examples/phone-book/model.json'], ['values', 'Tests/Fixtures/Types/model.json']]) {
     const server = await Server.start('--model', join(root, '../..', model));
     try {
-      const made = all.find((path) => path.endsWith(`types/${name}.js`));
+      const made = all.find((path) => basename(path) === `${name}.js`);
       const source = readFileSync(join(directory, 'made', made), 'utf8');
       writeFileSync(join(directory, `${name}.mjs`), source.replaceAll('127.0.0.1:7000', server.address));
       const output = execFileSync(process.execPath, [join(directory, `${name}.mjs`)], { encoding: 'utf8', timeout: 60_000 });
