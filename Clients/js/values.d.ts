@@ -33,12 +33,12 @@ export type ValueStream = ReadableStream<Uint8Array | string> | AsyncIterable<Ui
   | Iterable<Uint8Array | string>;
 
 /**
- * Sends the bytes of a large value, and returns its description, which a transaction of the same session sets: once, and
- * within a day. Until then no object has it.
+ * Sends the bytes of a large value, and returns its description, which a transaction of the same session sets: once,
+ * and within a day. Until then no object has it.
  *
  * The server must know length and SHA-256 before the first byte. So a Blob is read twice, and a stream is collected in
- * memory, unless both are given. Bytes that the server refuses were not stored: VALUE_TOO_LARGE above its limit, CHECKSUM,
- * INVALID_TEXT for a largeText that is not UTF-8 or has a NUL. CONNECTION_LOST: nothing was stored, send it again.
+ * memory, unless both are given. Bytes that the server refuses were not stored: VALUE_TOO_LARGE above its limit,
+ * CHECKSUM, INVALID_TEXT for a largeText that is not UTF-8 or has a NUL. CONNECTION_LOST: nothing was stored, send it again.
  */
 export function sendValue(
   nest: Nest<any>, entity: FetchRequest<any, any> | Entity | string, property: string,

@@ -80,6 +80,7 @@ export function readValue({ type, isOptional }, text, now = Date.now()) {
     case 'uuid': return /^[0-9a-f]{32}$/i.test(trimmed.replaceAll('-', '')) ? UUID.from(trimmed)
       : wrong('a UUID has 32 hexadecimal digits; hyphens may stand between them');
     case 'data': return readData(trimmed);
+    case 'largeData': case 'largeText': return wrong('nestc put sends a large value');
     default: return trimmed;
   }
 }

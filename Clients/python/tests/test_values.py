@@ -313,8 +313,8 @@ class LiveTests(unittest.IsolatedAsyncioTestCase):
                     notes.update(note, scan=value)
                 self.assertEqual(caught.exception.name, "INVALID")
             await self.assertCode("INVALID", client.read_value(notes, note, "scan", offset=2))
-            for offset in (-1, True, 0.5):
-                await self.assertCode("INVALID", client.read_value(notes, note, "scan", offset=offset))  # type: ignore[arg-type]
+            for wrong in (-1, True, 0.5):
+                await self.assertCode("INVALID", client.read_value(notes, note, "scan", offset=wrong))
             await self.assertCode("INVALID_TEXT", client.read_text(notes, note, "scan"))
 
     async def test_programs_that_leave_their_transfers_free_their_places(self) -> None:

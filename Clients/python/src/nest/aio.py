@@ -394,7 +394,13 @@ class Client:
         return b"".join([piece async for piece in reader.pieces()])
 
     async def read_text(
-        self, entity: FetchRequest[Any], object: Any, property: str, *, at_least: int = 0, progress: Progress | None = None
+        self,
+        entity: FetchRequest[Any],
+        object: Any,
+        property: str,
+        *,
+        at_least: int = 0,
+        progress: Progress | None = None,
     ) -> str:
         """The same as text. INVALID_TEXT if the bytes are not UTF-8."""
         try:

@@ -217,7 +217,13 @@ class Client:
         return self._run(work)
 
     def read_text(
-        self, entity: FetchRequest[Any], object: Any, property: str, *, at_least: int = 0, progress: Progress | None = None
+        self,
+        entity: FetchRequest[Any],
+        object: Any,
+        property: str,
+        *,
+        at_least: int = 0,
+        progress: Progress | None = None,
     ) -> str:
         """The text of an object's large value."""
         return self._run(self._client.read_text(entity, object, property, at_least=at_least, progress=progress))

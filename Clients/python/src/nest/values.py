@@ -73,7 +73,9 @@ async def _bytes_of(source: Source) -> memoryview:
         data = await asyncio.to_thread(_read_file, source)
     else:
         raise NestError("INVALID", f"a large value is bytes, a text or a file, not {type(source).__name__}")
-    view = memoryview(data).cast("B") if not isinstance(data, memoryview) or data.contiguous else memoryview(bytes(data))
+    if isinstance(data, memoryview) and not data.c_contiguous:
+        data = data.tobytes()
+    view = memoryview(data).cast("B")
     if len(view) > limits.LARGE_VALUE_BYTES_MAX:
         raise _too_large()
     return view

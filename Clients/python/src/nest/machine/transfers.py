@@ -1,4 +1,4 @@
-"""Large values: requests with a stream of pieces (protocol.md, section 13). The receiver grants what the sender may send."""
+"""Large values: requests with a stream of pieces (protocol.md, section 13), for which the receiver grants credit."""
 
 from __future__ import annotations
 
