@@ -72,6 +72,8 @@ test('values of every source and size are read as they were sent', options, () =
     const bytes = bytesOf(size, size + 1);
     const sources = [
       [bytes], [bytes.slice().buffer], [new Blob([bytes])], [pieces(bytes, 9_999)], [new Blob([bytes]).stream()],
+      // As in browsers that cannot iterate a stream.
+      [{ getReader: () => new Blob([bytes]).stream().getReader() }],
       [pieces(bytes, 100_001), { length: size, sha256: sha256(bytes) }],
     ];
     for (const [source, more] of sources) {
