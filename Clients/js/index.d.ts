@@ -53,6 +53,17 @@ export class UUID {
   readonly hex: string;
 }
 
+/** What a row has of an attribute of the type largeData or largeText: `nest-client/values` sends and reads its bytes. */
+export class LargeValue {
+  constructor(bytes: Uint8Array);
+  /** The number of the value in its store. */
+  readonly id: number | bigint;
+  /** The number of bytes. */
+  readonly length: number;
+  /** The SHA-256 of the bytes, in hexadecimal digits. */
+  readonly sha256: string;
+}
+
 /** A double, where a number alone could be an integer. */
 export class Double {
   constructor(value: number);
@@ -60,7 +71,7 @@ export class Double {
 }
 
 /** What a property holds. Integers beyond 2^53-1 are BigInt. */
-export type Value = null | boolean | number | bigint | string | Uint8Array | NestDate | Reference | UUID;
+export type Value = null | boolean | number | bigint | string | Uint8Array | NestDate | Reference | UUID | LargeValue;
 /** What a program may give for a property; one that is undefined is left out. */
 export type Given = Value | Date | Double | ObjectLike | undefined;
 /** An object: its id, or anything that has one. */

@@ -7,7 +7,7 @@ import { optionsOf, start } from './client/connect.js';
 import { openWebSocket, readURL } from './transports/websocket.js';
 
 export { NestError } from './wire/errors.js';
-export { Double, NestDate, Reference, UUID } from './wire/values.js';
+export { Double, LargeValue, NestDate, Reference, UUID } from './wire/values.js';
 export { Nest } from './client/nest.js';
 export { Entity, FetchRequest } from './client/requests.js';
 export { quote } from './client/text.js';

@@ -23,7 +23,7 @@ export class EditCell {
    * that was neither corrected nor given up. `takesFocus`: whether the keyboard goes there.
    */
   static open(cell, property, value, given) {
-    if ('destination' in property || property.type === 'data') return;
+    if ('destination' in property || /^(data|large)/.test(property.type)) return;
     EditCell.#open?.end();
     EditCell.#open = new EditCell(cell, property, value, given);
   }

@@ -119,7 +119,7 @@ export function sectionKeys(entity) {
       [name, name]);
     else if (type === 'date') keys.push([`year(${name})`, `${name}: year`], [`month(${name})`, `${name}: month`],
       [`day(${name})`, `${name}: day`]);
-    else if (type !== 'decimal' && type !== 'data') keys.push([name, name]);
+    else if (!/^(decimal|data|large)/.test(type)) keys.push([name, name]);
   }
   return keys;
 }
@@ -146,7 +146,7 @@ function totalTexts(model, entity, query) {
   const known = new Set([...entity.attributes.map(({ name }) => name), ...columnsOf(entity, query)]);
   for (const path of known) {
     const found = readPath(model, entity, path);
-    if (!found || found.isToOne || found.type === 'data') continue;
+    if (!found || found.isToOne || /^(data|large)/.test(found.type)) continue;
     const functions = isNumber(found.type) ? ['sum', 'min', 'max', 'avg'] : ['min', 'max'];
     texts.push(...functions.map((name) => `${name}(${path})`));
   }

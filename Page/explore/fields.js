@@ -36,6 +36,8 @@ export class Field {
     this.id = newID('field');
     this.fault = make('p', { className: 'fault', id: `${this.id}-fault`, role: 'status', hidden: true });
     this.offer = make('p', { className: 'offer', hidden: true });
+    // Its bytes are sent by other programs.
+    canWrite &&= !/^large/.test(property.type);
     this.control = canWrite ? this.#makeControl() : make('div', { className: 'text', id: this.id });
     this.more = make('span', { className: 'soft more' });
     this.tools = canWrite ? this.#makeTools() : [];

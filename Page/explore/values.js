@@ -1,6 +1,6 @@
 // Values as people read and write them. Reading is the opposite of writing: what a field shows, it accepts unchanged.
 
-import { Double, NestDate, UUID } from '/client/index.js';
+import { Double, LargeValue, NestDate, UUID } from '/client/index.js';
 
 /** The least and the greatest integer of a type. */
 const BOUNDS = {
@@ -34,14 +34,15 @@ export function cellText(value) {
   if (value === true) return 'yes';
   if (value === false) return 'no';
   if (value instanceof NestDate) return dateText(value);
-  if (value instanceof Uint8Array) return `${value.length} byte${value.length === 1 ? '' : 's'}`;
+  if (value instanceof Uint8Array || value instanceof LargeValue) return `${value.length} byte${value.length === 1 ? '' : 's'}`;
   if (typeof value === 'object' && 'id' in value) return `#${value.id}`;
   return String(value);
 }
 
-/** What more there is to know of a value: a date in UTC, the beginning of data; null: nothing. */
+/** What more there is to know of a value: a date in UTC, the beginning of data, a SHA-256; null: nothing. */
 export function moreText(value) {
   if (value instanceof NestDate) return `${value} (UTC)`;
+  if (value instanceof LargeValue) return `SHA-256 ${value.sha256}`;
   if (value instanceof Uint8Array) {
     const bytes = [...value.subarray(0, BYTES_SHOWN)].map((byte) => byte.toString(16).padStart(2, '0'));
     return bytes.join(' ') + (value.length > BYTES_SHOWN ? ' …' : '');
@@ -52,6 +53,7 @@ export function moreText(value) {
 /** What a field shows of a value. Data is base64. */
 export function fieldText(value) {
   if (value instanceof Uint8Array) return btoa(Array.from(value, (byte) => String.fromCharCode(byte)).join(''));
+  if (value instanceof LargeValue) return value.sha256;
   if (typeof value === 'object' && value !== null && 'id' in value) return String(value.id);
   return cellText(value);
 }
@@ -78,6 +80,7 @@ export function readValue({ type, isOptional }, text, now = Date.now()) {
     case 'uuid': return /^[0-9a-f]{32}$/i.test(trimmed.replaceAll('-', '')) ? UUID.from(trimmed)
       : wrong('a UUID has 32 hexadecimal digits; hyphens may stand between them');
     case 'data': return readData(trimmed);
+    case 'largeData': case 'largeText': return wrong('nestc put sends a large value');
     default: return trimmed;
   }
 }

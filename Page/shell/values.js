@@ -1,6 +1,6 @@
 // Values of properties as people read them, in one line.
 
-import { Double, NestDate, Reference, UUID } from '/client/index.js';
+import { Double, LargeValue, NestDate, Reference, UUID } from '/client/index.js';
 import { bytesText, labelText, momentText, numberText } from './format.js';
 
 /** The longest text that is shown of a value, in characters. */
@@ -21,6 +21,6 @@ export function valueText(value) {
   if (value instanceof NestDate) return momentText(Number(value.microseconds) / 1_000);
   if (value instanceof Reference) return `#${value.id}`;
   if (value instanceof UUID) return String(value);
-  if (value instanceof Uint8Array) return `${bytesText(value.length)} of data`;
+  if (value instanceof Uint8Array || value instanceof LargeValue) return `${bytesText(value.length)} of data`;
   return labelText(String(value));
 }

@@ -13,7 +13,7 @@ import {
 import { isSettled, nextNames, unsettledWords } from '../explore/unsettled.js';
 
 const { cellText, dateText, fieldText, isSame, moreText, readValue } = await import('../explore/values.js');
-const { Double, NestDate, Reference, UUID } = await import('../../Clients/js/index.js');
+const { Double, LargeValue, NestDate, Reference, UUID } = await import('../../Clients/js/index.js');
 const { Entity } = await import('../../Clients/js/client/requests.js');
 
 const model = makeModel();
@@ -192,6 +192,10 @@ test('cells show values for people', () => {
   assert.equal(moreText(new NestDate(0)), '1970-01-01T00:00:00.000Z (UTC)');
   assert.equal(moreText(Uint8Array.of(1, 255)), '01 ff');
   assert.equal(moreText('a'), null);
+  const large = new LargeValue(Uint8Array.from({ length: 48 }, (_, at) => (at === 7 || at === 15 ? 1 : at < 16 ? 0 : 0xab)));
+  assert.deepEqual([cellText(large), moreText(large)], ['1 byte', `SHA-256 ${'ab'.repeat(32)}`]);
+  assert.deepEqual([isSame(large, large), isSame(large, null), isSame(large, new Uint8Array(1))], [true, false, false]);
+  assert.throws(() => readValue({ type: 'largeText', isOptional: true }, 'a'), { message: 'nestc put sends a large value' });
 });
 
 test('a confined token sees its hierarchy, and may what changes nothing outside', () => {

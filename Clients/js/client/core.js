@@ -65,13 +65,11 @@ export class Core {
     /** What `connect` was given, with its defaults. */
     this.settings = settings;
     this.#driver = new Driver(platform, settings, {
+      ...platform,
       ...settings,
       random: Math.random,
       unpacks: settings.compression !== false && platform.unzstd?.machine,
       followsLeader: followsLeader && platform.followsLeader,
-      readAddress: platform.readAddress,
-      canPause: platform.canPause,
-      cluster: platform.cluster,
     }, (event) => this.handle(event));
     /**
      * `{phase, address, error, pause}`, frozen. `phase` is connecting, ready, reconnecting or closed; `error` says why

@@ -5,7 +5,7 @@
 
 import '../wire/messages-more.js';
 import { objectID } from '../wire/model.js';
-import { NestDate } from '../wire/values.js';
+import { LargeValue, NestDate } from '../wire/values.js';
 import { atLeastBefore } from '../machine/fetches.js';
 import { endGroup } from '../machine/groups.js';
 import { Ping } from '../machine/pings.js';
@@ -110,7 +110,8 @@ export async function object(nest, id, given = {}) {
     entity: entityName(model, found.entity),
     id: found.id,
     revision: found.revision,
-    values: record(found.values.map((/** @type {any} */ one) => [name(one), one.value])),
+    values: record(found.values.map((/** @type {any} */ one) =>
+      [name(one), shownValue(model.find(found.entity)?.find(one.property), one.value)])),
     counts: record(found.counts.map((/** @type {any} */ one) => [name(one), one.count])),
   });
 }
@@ -129,6 +130,10 @@ export async function statistics(nest) {
 
 // MARK: Answers as a program sees them: names instead of numbers, frozen
 
+/** @param {any} property undefined: one that the model does not have @param {any} value */
+export const shownValue = (property, value) =>
+  (/^large/.test(property?.type) && value !== null ? Object.freeze(new LargeValue(value)) : value);
+
 /** @param {any[]} pairs @returns {Readonly<Record<string, any>>} without a prototype: every name is only a name */
 const record = (pairs) => Object.freeze(Object.assign(Object.create(null), Object.fromEntries(pairs)));
 
@@ -143,7 +148,9 @@ function shownPreview(found, model) {
       entity: entityName(model, one.entity),
       properties: Object.freeze(one.properties.map((/** @type {any} */ number) => nameOf(model, one.entity, number))),
       values: Object.freeze(one.values.map((/** @type {any} */ value) => Object.freeze({
-        ...value, property: nameOf(model, one.entity, value.property),
+        property: nameOf(model, one.entity, value.property),
+        before: shownValue(model.find(one.entity)?.find(value.property), value.before),
+        after: shownValue(model.find(one.entity)?.find(value.property), value.after),
       }))),
     }))),
   });

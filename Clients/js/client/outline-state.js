@@ -9,7 +9,7 @@ import { ListState, Shape, shapeOf } from './shown.js';
 
 /** The rows of outlines with these names. */
 export class OutlineShape extends Shape {
-  /** @param {readonly string[]} names */
+  /** @param {import('./requests.js').Names} names */
   constructor(names) {
     super(names);
     this.OutlineRow = class extends this.Row {

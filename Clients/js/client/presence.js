@@ -103,7 +103,8 @@ export class Presence {
     this.error = error;
     this.isLive = isLive;
     this.state = Object.freeze(all.map((/** @type {any} */ one) => this.#person(one, number)));
-    this.#queue.replace(/** @type {any} */ (this.state));
+    this.#queue.clear();
+    this.#queue.push(/** @type {any} */ (this.state));
     this.#listeners.call(this.state);
   }
 

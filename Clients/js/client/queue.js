@@ -51,12 +51,6 @@ export class Queue {
     this.count(bytes + EVENT_BYTES);
   }
 
-  /** Drops what waits, and keeps only this event. @param {T} event */
-  replace(event) {
-    this.clear();
-    this.push(event);
-  }
-
   /**
    * Ends the iteration after what waits. All waiting consumers wake.
    * @param {any} error null: it was closed

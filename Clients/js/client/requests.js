@@ -27,7 +27,8 @@ function refuse(code, message) {
  * @param {Model} model
  * @param {any} entity where it begins
  * @param {string} text
- * @returns {{ steps: number[], leaf: number, property: number, function?: number, attribute?: number }}
+ * @returns {{ steps: number[], leaf: number, property: number, type?: string, function?: number, attribute?: number }}
+ *   `type`: of the attribute where it ends
  */
 export function readPath(model, entity, text) {
   const names = String(text).split('.');
@@ -47,7 +48,7 @@ export function readPath(model, entity, text) {
     }
     if (!isRelationship(property)) {
       if (!isLast) refuse('UNKNOWN_PROPERTY', `${text}: nothing can follow ${name}`);
-      return { steps, leaf: 1, property: property.number };
+      return { steps, leaf: 1, property: property.number, type: property.type };
     }
     if (property.isToMany) {
       refuse('UNKNOWN_PROPERTY', `${text}: ${name} leads to many objects`);
@@ -84,6 +85,11 @@ function count(value, what) {
 
 /** @type {readonly any[]} */
 const EMPTY = Object.freeze([]);
+
+/**
+ * The names of the values of rows, each with the type of its attribute, if it is one.
+ * @typedef {[string, any][]} Names
+ */
 
 /**
  * A request for objects: which, in which order, in which sections, with which values, and which rows of the result.
@@ -260,10 +266,16 @@ export class FetchRequest {
     return { wire, slots };
   }
 
-  /** The names of a projection of the server. @param {number[]} projection */
+  /**
+   * The names of a projection of the server, each with the type of its attribute.
+   * @param {number[]} projection
+   * @returns {Names}
+   */
   namesOf(projection) {
-    const { slots } = this.lowered();
-    return projection.map((number) => slots.get(number) ?? String(number));
+    const { slots, wire } = this.lowered();
+    return projection.map((number) => [
+      slots.get(number) ?? String(number), (this.description.find(number) ?? wire.columns[number - firstColumn])?.type,
+    ]);
   }
 }
 

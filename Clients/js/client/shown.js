@@ -4,6 +4,8 @@
  * @module
  */
 
+import { LargeValue } from '../wire/values.js';
+
 /** Names that mean something else on a row. */
 const RESERVED = new Set(['id', 'values', 'get', 'constructor', '__proto__', 'toJSON']);
 
@@ -22,9 +24,12 @@ export class Row {
 
 /** The names of the values of rows, and the rows that were shown with them. */
 export class Shape {
-  /** @param {readonly string[]} names */
-  constructor(names) {
-    this.names = Object.freeze([...names]);
+  /** @param {import('./requests.js').Names} typed */
+  constructor(typed) {
+    const names = typed.map(([name]) => name);
+    this.names = Object.freeze(names);
+    /** The slots of large values. */
+    this.large = typed.flatMap(([, type], slot) => (/^large/.test(type) ? slot : []));
     const slots = new Map(names.map((name, slot) => [name, slot]));
     this.Row = class extends Row {
       /** @param {string} name @returns {any} the value of a property or path; undefined if the rows have none */
@@ -58,8 +63,11 @@ export class Shape {
   row(arrived) {
     let row = this.rows.get(arrived);
     if (!row) {
-      for (const value of arrived.values) freeze(value);
-      row = Object.freeze(this.make(arrived));
+      const { id } = arrived;
+      const values = this.large.length ? [...arrived.values] : arrived.values;
+      for (const slot of this.large) values[slot] &&= new LargeValue(values[slot]);
+      for (const value of values) freeze(value);
+      row = Object.freeze(this.make({ id, values }));
       this.rows.set(arrived, row);
     }
     return row;
@@ -81,9 +89,9 @@ export class Shape {
   }
 }
 
-/** Dates, references and uuids; the bytes of data cannot be frozen. @param {any} value */
+/** Dates, references, uuids, large values; the bytes of data cannot be frozen. @param {any} value */
 function freeze(value) {
-  if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) Object.freeze(value);
+  if (!ArrayBuffer.isView(value)) Object.freeze(value);
 }
 
 /** A section of a state. */
@@ -203,8 +211,8 @@ export const shown = (arrived, request) =>
   new ListState(arrived, shapeOf(request.namesOf(arrived.projection), Shape, shapes), request);
 
 /**
- * The shape of these names, which is made once.
- * @param {string[]} names
+ * The shape of these names and types, which is made once.
+ * @param {import('./requests.js').Names} names
  * @param {typeof Shape} Kind
  * @param {Map<string, Shape>} known
  */

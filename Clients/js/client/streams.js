@@ -17,7 +17,7 @@ const drainMS = 5;
 const initialCredit = ({ server }) => server?.creditBytesInitial ?? 0;
 
 /**
- * A download: SUBTREE_*, BACKUP_* or CHECK_*. The server sends no more bytes of chunks than it was granted, so what
+ * A download: SUBTREE_*, VALUE, BACKUP_* or CHECK_*. The server sends no more bytes of chunks than it was granted, so what
  * waits here is bounded.
  */
 export class Download {
@@ -176,9 +176,9 @@ export class Upload {
    * @param nest The client.
    * @param {string} name The request.
    * @param {object} fields Of its body.
-   * @param {{ signal?: AbortSignal, model?: string }} options
+   * @param {{ signal?: AbortSignal, model?: string, answer?: string }} options `answer`: the name of the reply
    */
-  constructor(nest, name, fields, { signal, model } = {}) {
+  constructor(nest, name, fields, { signal, model, answer = 'receipt' } = {}) {
     const forget = follow(signal, () => this.cancel());
     this.#nest = nest;
     /** @type {any} */
@@ -190,7 +190,7 @@ export class Upload {
     };
     this.#stream = stream;
     this.#call = nest.request(name, fields, {
-      kind: 'upload', answer: 'receipt', model, stream, signal: this.#abort.signal,
+      kind: 'upload', answer, model, stream, signal: this.#abort.signal,
     });
     this.#call.catch((error) => {
       this.#failure = error;

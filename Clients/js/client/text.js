@@ -9,8 +9,8 @@ import { objectID } from '../wire/model.js';
 import { Double, NestDate, UUID } from '../wire/values.js';
 import { invalid } from './options.js';
 
-/** @type {Record<string, string>} */
-const ESCAPES = { '"': '\\"', "'": "\\'", '\\': '\\\\', '\n': '\\n', '\t': '\\t', '\r': '\\r' };
+/** The letters of marks that a text may not contain. @type {Record<string, string>} */
+const ESCAPES = { '\n': 'n', '\t': 't', '\r': 'r' };
 
 /** Whole texts in quotation marks. */
 const TEXTS = /(["'])(?:\\[^]|(?!\1)[^\\])*\1/g;
@@ -23,7 +23,7 @@ const TEXTS = /(["'])(?:\\[^]|(?!\1)[^\\])*\1/g;
  */
 export function quote(value) {
   switch (typeof value) {
-    case 'string': return `"${value.replace(/["'\\\n\t\r]/g, (mark) => ESCAPES[mark])}"`;
+    case 'string': return `"${value.replace(/["'\\\n\t\r]/g, (mark) => `\\${ESCAPES[mark] ?? mark}`)}"`;
     case 'boolean': return value ? 'YES' : 'NO';
     case 'bigint': return String(value);
     case 'number': if (Number.isFinite(value)) return String(value); break;

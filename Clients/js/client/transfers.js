@@ -8,6 +8,7 @@ import { objectID, valueFor } from '../wire/model.js';
 import { NestDate } from '../wire/values.js';
 import { fnv1a, hashText } from '../wire/hash.js';
 import { ChunkReader, ChunkWriter } from '../wire/chunks.js';
+import { shownValue } from './more.js';
 import { known } from './options.js';
 import { Download, ending, unpacked, Upload } from './streams.js';
 import { Receipt, Transaction } from './transaction.js';
@@ -59,7 +60,7 @@ export async function exportSubtree(nest, request) {
   const chunks = () => {
     if (isRead) throw new NestError('INVALID', 'a sub-tree is read once: export it again');
     isRead = true;
-    return ending(chunksOf(nest, download, start), download);
+    return ending(chunksOf(nest, download, start, kind), download);
   };
   return Object.freeze({
     revision: start.revision, entity: kind?.name ?? String(start.entity),
@@ -75,8 +76,10 @@ async function* rowsOf(chunks) {
   for await (const rows of chunks) yield* rows;
 }
 
-async function* chunksOf(nest, download, start) {
+async function* chunksOf(nest, download, start, kind) {
   const reader = new ChunkReader(start.properties.length);
+  const columns = start.properties.map((number) => kind?.find(number));
+  const hasLarge = columns.some((column) => /^large/.test(column?.type));
   let hash = fnv1a([]);
   let received = 0;
   try {
@@ -95,6 +98,9 @@ async function* chunksOf(nest, download, start) {
       const rows = reader.rows(new Reader(await unpacked(nest, body)));
       received += rows.length;
       download.consumed(body.length);
+      for (const row of hasLarge ? rows : []) {
+        row.values = row.values.map((value, slot) => shownValue(columns[slot], value));
+      }
       yield rows;
     }
   } finally {

@@ -110,7 +110,8 @@ export class UndoStates {
   /** @param {any} event of the machine */
   receive({ change: { state } }) {
     this.state = Object.freeze(state);
-    this.#queue.replace(state);
+    this.#queue.clear();
+    this.#queue.push(state);
     this.#listeners.call(this.state);
   }
 

@@ -19,7 +19,7 @@ const BLIND_CLASSES = new Set([1, 2, 5]);
 
 const LOST = 'the connection was lost before the answer';
 
-export const MODEL_CHANGED = 'the server has another model now, with other numbers: '
+export const MODEL_CHANGED = 'the server has another model now: '
   + 'call entity() again, then repeat requests and lists';
 
 /**
@@ -117,7 +117,7 @@ export function refusal(entry, error) {
   // Access, limits and the size of a frame are checked before the key.
   const isBlind = error.retry !== 0 || BLIND_CLASSES.has(error.class);
   if (!mayBeExecuted(entry) || error.retry === 3 || !isBlind) return error;
-  return unknownOutcome(`the connection was lost before the answer, and now the server refuses (${error.message})`);
+  return unknownOutcome(`${LOST}, and now the server refuses (${error.message})`);
 }
 
 /**

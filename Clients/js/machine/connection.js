@@ -58,7 +58,7 @@ export function enter(m, welcome, changed) {
   keepAlive(m);
   m.emit({ type: 'ready', welcome, address: m.route.current });
   for (const { request } of m.table.connected(welcome.historyID)) {
-    fail(m, request, unknownOutcome('the connection was lost, and the store has another history now'));
+    fail(m, request, unknownOutcome('the store has another history'));
   }
   changed?.();
   for (const one of m.followers) begin(m, one);

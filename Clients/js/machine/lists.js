@@ -131,7 +131,7 @@ export class List extends Showing {
       // The state from which a difference would start was found to be wrong in the meantime.
       return this.restart(m);
     } else {
-      return m.violation('a difference for a list without a state');
+      return m.violation('a diff without a state');
     }
     this.settle(m);
   }
@@ -151,7 +151,7 @@ export class List extends Showing {
       if (before) this.reset(m, 'server', 'another list had the same view');
       return this.begin(m);
     }
-    if (view.isBroken) return m.closeConnection('a list was wrong, and changed at the same time');
+    if (view.isBroken) return m.closeConnection('a list was wrong and changed');
     this.enter(m, view);
     if (view.isReady && before?.state === view.state) {
       this.resumed(m, view);
@@ -318,7 +318,7 @@ export class List extends Showing {
     if (change && this.waiting) reply(m, change, false);
     else if (change) this.waiting = change;
     this.detach(m);
-    if (isWrong) this.reset(m, 'request', 'the connection was lost before the difference to the new request arrived');
+    if (isWrong) this.reset(m, 'request', 'the connection was lost before the difference');
     if (this.pauses.size === 0) this.emit(m, { type: 'disconnected', reason });
   }
 }

@@ -60,8 +60,7 @@ export class Machine {
   /** @param {MachineOptions} options */
   constructor(options) {
     this.options = {
-      clientName: 'nest js', token: null, user: '', store: null, unpacks: null, followsLeader: true,
-      readAddress: (/** @type {string} */ text) => text, canPause: true, connectTimeout: CONNECT_TIMEOUT_MS, ...options,
+      followsLeader: true, readAddress: (/** @type {string} */ text) => text, canPause: true, connectTimeout: CONNECT_TIMEOUT_MS, ...options,
     };
     /** What a client of a cluster does besides: cluster.js. @type {typeof import('./cluster.js') | null} */
     this.cluster = options.cluster ?? null;
@@ -250,7 +249,7 @@ export class Machine {
     const isFull = this.queued >= QUEUE_BYTES_MAX && (this.queued >= QUEUE_BYTES_HARD_MAX || !this.table.isAnswerDue);
     if (isFull && !this.options.canPause && this.phase === 'ready') {
       this.isSlow = true;
-      this.closeConnection('changes are not taken as fast as the server sends them');
+      this.closeConnection('the program is too slow');
     }
     // The consumer that should take them may wait for an answer.
     if (this.isSlow && this.phase === 'backingOff' && this.table.isAnswerDue) this.queuesDrained();
@@ -310,7 +309,7 @@ export class Machine {
     if (!read) return null;
     this.preface = null;
     if (read.version === 1) return all.subarray(8);
-    const text = `the server speaks versions ${read.lowest} to ${read.highest} of the protocol, this client 1`;
+    const text = `the server speaks versions ${read.lowest} to ${read.highest} of the protocol, not 1`;
     this.leaveServer(new NestError('VERSION_MISMATCH', text));
     return null;
   }

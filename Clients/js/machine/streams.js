@@ -1,5 +1,5 @@
 /**
- * Streams: sub-trees, backups and checks. Their frames go to the request's `stream` as they are. Only programs that
+ * Streams: sub-trees, large values, backups and checks. Their frames go to the request's `stream` as they are. Only programs that
  * transfer something load this module.
  * @module
  */
@@ -8,7 +8,7 @@ import '../wire/messages-more.js';
 import { Reader } from '../wire/bytes.js';
 import { decode } from '../wire/messages.js';
 import { sizeError } from './calls.js';
-import { handlers } from './frames.js';
+import { answerArrived, handlers } from './frames.js';
 import { note } from './seen.js';
 import { T } from './types.js';
 
@@ -21,6 +21,14 @@ const STREAM_ENDS = new Set([T.subtreeEnd, T.backupEnd, T.checked]);
 const PARTS = [T.subtreeStart, T.subtreeChunk, T.backupStart, T.backupChunk, T.checkProgress, ...STREAM_ENDS];
 for (const type of PARTS) handlers.set(type, partArrived);
 handlers.set(T.credit, credited);
+handlers.set(T.value, valueArrived);
+
+/** VALUE begins the answer to GET_VALUE, and is the answer to PUT_VALUE. @param {Machine} m @param {Frame} frame */
+function valueArrived(m, frame) {
+  if (m.table.inFlight.get(frame.id)?.request.answer === T.value) return answerArrived(m, frame);
+  note(m, new Reader(frame.body).varint());
+  partArrived(m, frame);
+}
 
 /** @param {Machine} m @param {Frame} frame */
 function partArrived(m, { type, id, body }) {

@@ -126,6 +126,8 @@ test('a page loads at most 40,000 bytes of the library, gzipped', { skip: !isThe
   t.diagnostic(`${all.size} modules with operations and transfers: ${bytes(all)} bytes gzipped`);
   const shown = new Map([...closure('optimistic.js').loaded].filter(([name]) => !loaded.has(name)));
   t.diagnostic(`${shown.size} modules more for optimistic writes: ${bytes(shown)} bytes gzipped`);
+  const valued = new Map([...closure('values.js').loaded].filter(([name]) => !loaded.has(name)));
+  t.diagnostic(`${valued.size} modules more for large values: ${bytes(valued)} bytes gzipped`);
   const cached = new Map([...closure('cache.js').loaded].filter(([name]) => !loaded.has(name)));
   t.diagnostic(`${cached.size} modules more for a cache: ${bytes(cached)} bytes gzipped`);
   assert.ok(size <= limit, `${size} bytes are more than ${limit}: ${[...loaded.keys()].sort().join(' ')}`);

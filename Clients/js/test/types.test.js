@@ -8,7 +8,7 @@ import {
   cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expected, program } from './blocks.js';
 import { Entity } from '../client/requests.js';
@@ -23,6 +23,7 @@ const clientPaths = {
   'nest-client': ['./index'], 'nest-client/node': ['./node'], 'nest-client/cache': ['./cache'],
   'nest-client/named': ['./named'],
   'nest-client/optimistic': ['./optimistic'],
+  'nest-client/values': ['./values'],
   'nest-client/rules': ['./rules/index'],
 };
 
@@ -85,10 +86,11 @@ test('the programs of README.md fit the declarations', { skip }, () => check((di
   config.include = [];
 }));
 
-test('the program in TypeScript of README.md is that of test/types/use.ts', () => {
+test('the programs in TypeScript of README.md are those of test/types', () => {
   const blocks = readFileSync(join(root, 'README.md'), 'utf8').match(/^```ts\n[^]*?^```$/gm);
-  const source = readFileSync(join(root, 'test/types/use.ts'), 'utf8');
-  for (const block of blocks) assert.ok(source.includes(block.slice(6, -4)), block);
+  const sources = ['use.ts', 'values.ts'].map((name) => readFileSync(join(root, 'test/types', name), 'utf8'));
+  for (const block of blocks) assert.ok(sources.some((source) => source.includes(block.slice(6, -4))), block);
+  assert.equal(blocks.length, 2);
 });
 
 test('no generated method has the name of a member', () => {
@@ -102,31 +104,34 @@ test('no generated method has the name of a member', () => {
   }
 });
 
-/** Compiles test/types/use.ts, and all generated types beside it. */
+/** Compiles the programs of test/types, and all generated types beside them. */
 function checkUse(use) {
   return check((directory, config) => {
     cpSync(join(root, 'test/types'), join(directory, 'types'), { recursive: true });
     Object.assign(config.compilerOptions, {
       baseUrl: '.', paths: clientPaths, allowJs: false, checkJs: false, noEmit: false, outDir: './made',
     });
-    config.files = ['types/use.ts', 'types/model.ts', 'types/number-facts.ts', 'node-modules.d.ts'];
+    config.files = ['types/use.ts', 'types/values.ts', 'types/model.ts', 'types/number-facts.ts', 'node-modules.d.ts'];
     config.include = [];
   }, use);
 }
 
 test('a program with generated types fits them, and its mistakes are found', { skip }, () => checkUse());
 
-test('a program with generated types runs', { skip: skip || missing }, () => checkUse(async (directory) => {
-  const server = await Server.start('--model', join(root, '../../Examples/phone-book/model.json'));
-  try {
-    mkdirSync(join(directory, 'node_modules'));
-    symlinkSync(root, join(directory, 'node_modules', 'nest-client'), 'dir');
-    const made = readdirSync(join(directory, 'made'), { recursive: true }).find((name) => name.endsWith('use.js'));
-    const source = readFileSync(join(directory, 'made', made), 'utf8');
-    writeFileSync(join(directory, 'use.mjs'), source.replaceAll('127.0.0.1:7000', server.address));
-    const output = execFileSync(process.execPath, [join(directory, 'use.mjs')], { encoding: 'utf8', timeout: 60_000 });
-    assert.deepEqual(output.split('\n').filter(Boolean), expected(source));
-  } finally {
-    await server.close();
+test('programs with generated types run', { skip: skip || missing }, () => checkUse(async (directory) => {
+  mkdirSync(join(directory, 'node_modules'));
+  symlinkSync(root, join(directory, 'node_modules', 'nest-client'), 'dir');
+  const all = readdirSync(join(directory, 'made'), { recursive: true });
+  for (const [name, model] of [['use', 'Examples/phone-book/model.json'], ['values', 'Tests/Fixtures/Types/model.json']]) {
+    const server = await Server.start('--model', join(root, '../..', model));
+    try {
+      const made = all.find((path) => basename(path) === `${name}.js`);
+      const source = readFileSync(join(directory, 'made', made), 'utf8');
+      writeFileSync(join(directory, `${name}.mjs`), source.replaceAll('127.0.0.1:7000', server.address));
+      const output = execFileSync(process.execPath, [join(directory, `${name}.mjs`)], { encoding: 'utf8', timeout: 60_000 });
+      assert.deepEqual(output.split('\n').filter(Boolean), expected(source));
+    } finally {
+      await server.close();
+    }
   }
 }));

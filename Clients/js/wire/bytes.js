@@ -150,7 +150,7 @@ export class Reader {
   /** A count of things of at least `each` bytes: LIMIT_EXCEEDED above `max`, MALFORMED if they cannot be there. */
   count(max = Infinity, each = 1) {
     const count = this.size();
-    if (count > max) throw new NestError('LIMIT_EXCEEDED', `a list of ${count} is longer than ${max}`);
+    if (count > max) throw new NestError('LIMIT_EXCEEDED', `a list is longer than ${max}`);
     if (count * each > this.end - this.at) throw malformed('a count cannot be true');
     return count;
   }
@@ -174,7 +174,7 @@ export class Reader {
   /** A `string` of at most `max` bytes; INVALID_TEXT if it is not UTF-8 or contains a NUL. */
   string(max = Infinity, code = 'LIMIT_EXCEEDED') {
     const count = this.size();
-    if (count > max) throw new NestError(code, `a text of ${count} bytes is longer than ${max}`);
+    if (count > max) throw new NestError(code, `a text is longer than ${max} bytes`);
     return this.utf8(count);
   }
 
@@ -317,7 +317,7 @@ export class Writer {
 
   string(text, max = Infinity, code = 'LIMIT_EXCEEDED') {
     const bytes = encodeText(text);
-    if (bytes.length > max) throw new NestError(code, `a text of ${bytes.length} bytes is longer than ${max}`);
+    if (bytes.length > max) throw new NestError(code, `a text is longer than ${max} bytes`);
     this.bytes(bytes);
   }
 

@@ -39,7 +39,7 @@ export const list = (of, each = 1, max = Infinity) => codec((r) => {
   for (let n = r.count(max, each); n > 0; n--) items.push(of.read(r));
   return items;
 }, (w, items) => {
-  if (items.length > max) throw new NestError('LIMIT_EXCEEDED', `a list of ${items.length} is longer than ${max}`);
+  if (items.length > max) throw new NestError('LIMIT_EXCEEDED', `a list is longer than ${max}`);
   w.varint(items.length);
   for (const item of items) of.write(w, item);
 });

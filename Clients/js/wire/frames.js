@@ -21,7 +21,7 @@ export const preface = () => new Uint8Array([0x4e, 0x45, 0x53, 0x54, version, ve
 export function readPreface(bytes) {
   const start = preface();
   for (let i = 0; i < 4 && i < bytes.length; i++) {
-    if (bytes[i] !== start[i]) throw new NestError('PROTOCOL', 'what answers does not speak the protocol of nest');
+    if (bytes[i] !== start[i]) throw new NestError('PROTOCOL', 'this is no server of nest');
   }
   return bytes.length < 8 ? null : { version: bytes[4], highest: bytes[5], lowest: bytes[6] };
 }

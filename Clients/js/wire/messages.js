@@ -133,7 +133,7 @@ const runs = checked(
   list(struct({ first: object, count: varint, isFound }), 3, Limits.runsMax),
   (all) => all.every(({ first, count }) => count > 0 && count - 1 <= Limits.objectIDMax - first)
     && all.reduce((sum, { count }) => sum + count, 0) <= Limits.objectIDMax,
-  'a run of results is not possible',
+  'a run is not possible',
 );
 
 /** Of a transaction or import; an undo has more: messages-undo.js. */
@@ -156,7 +156,7 @@ export const authors = codec((r) => {
   const all = authorList.read(r);
   const claims = r.left > 0 ? increasing(all.length).read(r) : [];
   const authors = all.map((one) => ({ ...one, userClaimed: one.user !== null && claims.includes(one.revision) }));
-  if (authors.filter((one) => one.userClaimed).length !== claims.length) throw malformed('a claim is of no author');
+  if (authors.filter((one) => one.userClaimed).length !== claims.length) throw malformed('a claim has no author');
   return { authors };
 }, null);
 
@@ -213,7 +213,7 @@ addMessages(messages);
 
 function entryOf(name) {
   if (!Object.hasOwn(messages, name)) {
-    throw new NestError('UNSUPPORTED', `messages-more.js is not loaded, which may have the message ${name}`);
+    throw new NestError('UNSUPPORTED', `the message ${name} needs messages-more.js`);
   }
   return messages[name];
 }

@@ -88,6 +88,7 @@ const conversions = {
   data: (v) => (v instanceof Uint8Array ? v : v instanceof ArrayBuffer ? new Uint8Array(v) : undefined),
   uuid: (v) => (v instanceof UUID ? v : text(v) && /^[0-9a-f-]{32,36}$/i.test(v) ? UUID.from(v) : undefined),
 };
+conversions.largeData = conversions.largeText = (v) => v.bytes;
 conversions.integer16 = conversions.integer32 = conversions.integer;
 conversions.float = conversions.double;
 

@@ -35,11 +35,11 @@ export class SnapshotAssembler {
   }
 
   addSections(sections) {
-    if (this.hasRows) throw malformed('sections come after a row');
+    if (this.hasRows) throw malformed('a late section');
     if (this.sections.length + sections.length > this.head.sectionCount) throw malformed('there are too many sections');
     for (const { key, hash, rowCount } of sections) {
       this.rowsLeft -= rowCount;
-      if (this.rowsLeft < 0) throw malformed('its sections have more rows than the result');
+      if (this.rowsLeft < 0) throw malformed('there are too many rows');
       this.sections.push({ key, hash, rows: [] });
       this.counts.push(rowCount);
     }
@@ -50,7 +50,7 @@ export class SnapshotAssembler {
     let from = 0;
     while (from < rows.length) {
       const section = this.sections[this.next];
-      if (!section) throw malformed('it has more rows than its sections');
+      if (!section) throw malformed('there are too many rows');
       const missing = this.counts[this.next] - section.rows.length;
       if (missing === 0) {
         this.next++;
@@ -115,7 +115,7 @@ export function applyDiff(state, diff, checks = true) {
   let previous = counts.length;
   for (const index of [...diff.deletedSections].reverse()) {
     if (index >= previous) throw wrong(`no section ${index} to delete`);
-    if (counts[index] !== 0) throw wrong(`the deleted section ${index} has rows`);
+    if (counts[index] !== 0) throw wrong(`rows in section ${index}`);
     previous = index;
   }
 
@@ -134,13 +134,13 @@ export function applyDiff(state, diff, checks = true) {
   arriving.forEach(({ at, row }, i) => {
     const part = parts[at[0]];
     const isTwice = i > 0 && compare(arriving[i - 1].at, at) === 0;
-    if (!(at[1] <= part?.count) || isTwice) throw wrong('no place for a row', at);
-    if (row.values.length !== state.projection.length) throw wrong('a row has other values than the view', at);
+    if (!(at[1] <= part?.count) || isTwice) throw wrong('no place', at);
+    if (row.values.length !== state.projection.length) throw wrong('other values', at);
     part.count++;
   });
   for (const [index, come] of groupBySection(arriving)) parts[index].come = come;
   for (const { at, values } of diff.updates) {
-    if (!(at[1] < parts[at[0]]?.count)) throw wrong('no row to update', at);
+    if (!(at[1] < parts[at[0]]?.count)) throw wrong('no row', at);
     for (const { property } of values) {
       if (!slots.has(property)) throw new DiffMismatch('property', `the view has no property ${property}`);
     }
@@ -182,7 +182,7 @@ function withSections(parts, inserted) {
   let next = 0;
   let previous = -1;
   for (const { at, key, hash } of inserted) {
-    if (at <= previous) throw wrong('inserted sections are out of order');
+    if (at <= previous) throw wrong('sections out of order');
     while (all.length < at && next < parts.length) all.push(parts[next++]);
     if (all.length !== at) throw wrong(`no place for section ${at}`);
     all.push({ section: { key, hash, rows: [] }, gone: undefined, come: undefined, count: 0 });

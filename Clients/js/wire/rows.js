@@ -52,7 +52,7 @@ export const snapshot = codec((r) => {
   const from = head.read(r);
   const { sections, sectionCount, position: { total, sectionTotal, start } } = from;
   if (sectionCount > sectionTotal || sections.length > sectionCount) throw malformed('there are too many sections');
-  if (start.row + sum(sections) > total) throw malformed('its sections have more rows than the result');
+  if (start.row + sum(sections) > total) throw malformed('there are too many rows');
   return from;
 }, head.write);
 

@@ -42,6 +42,15 @@ export class UUID {
   toJSON(): string;
 }
 
+/** What a row has of an attribute of the type largeData or largeText. On the wire it is data of 48 bytes. */
+export class LargeValue {
+  constructor(bytes: Uint8Array);
+  readonly id: number | bigint;
+  readonly length: number;
+  readonly sha256: string;
+  readonly bytes: Uint8Array;
+}
+
 /** A double, where a number alone could be an integer. */
 export class Double {
   constructor(value: number);

@@ -1,6 +1,6 @@
 import { Limits } from './limits.js';
 import { NestError } from './errors.js';
-import { encodeText, fromHex, integer, malformed, toHex } from './bytes.js';
+import { encodeText, fromHex, integer, malformed, Reader, toHex } from './bytes.js';
 
 // A value in JavaScript: null, a boolean, a string (also a decimal or a URI), a number, a BigInt (an integer beyond
 // 2^53-1), Uint8Array (data), NestDate, Reference, UUID. A double is a number too: the attribute's type says which.
@@ -72,6 +72,29 @@ export class UUID {
 
   toJSON() {
     return this.toString();
+  }
+}
+
+/**
+ * A large value: what a row has of an attribute of the type largeData or largeText. nest-client/values sends and reads
+ * its bytes. On the wire it is data of 48 bytes (protocol.md, section 13).
+ */
+export class LargeValue {
+  #bytes;
+
+  constructor(bytes) {
+    const reader = new Reader(bytes);
+    this.#bytes = bytes;
+    /** The number of the value in its store. */
+    this.id = reader.i64();
+    /** The number of bytes. */
+    this.length = /** @type {any} */ (reader.i64());
+    this.sha256 = reader.hex(32);
+  }
+
+  /** What it is on the wire. */
+  get bytes() {
+    return this.#bytes;
   }
 }
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 import nest
 
-from . import types_model, types_use
+from . import types_model, types_use, values_use
 from .server import MISSING, Server, until
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -38,7 +38,7 @@ def generator_names(name: str) -> set[str]:
 class Types(unittest.IsolatedAsyncioTestCase):
     @unittest.skipUnless(shutil.which("mypy"), "mypy is missing (Debian: mypy)")
     def test_mypy_finds_no_mistake_but_those_that_are_marked(self) -> None:
-        files = [f"tests/{name}.py" for name in ("types_model", "phone_book_model", "number_facts_model", "types_use")]
+        files = [f"tests/{name}.py" for name in ("types_model", "phone_book_model", "number_facts_model", "types_use", "values_use")]
         result = subprocess.run(
             ["mypy", "--config-file", "pyproject.toml", *files],
             cwd=ROOT,
@@ -92,10 +92,10 @@ class Types(unittest.IsolatedAsyncioTestCase):
 
     def test_the_lines_of_the_page_are_those_of_the_program(self) -> None:
         blocks = re.findall(r"^```py\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-        source = (ROOT / "tests/types_use.py").read_text().splitlines()
-        for line in "".join(blocks).splitlines():
-            self.assertIn(line, source)
-        self.assertEqual(len(blocks), 1)
+        for block, name in zip(blocks, ("types_use", "values_use"), strict=True):
+            source = (ROOT / f"tests/{name}.py").read_text().splitlines()
+            for line in block.splitlines():
+                self.assertIn(line, source)
 
     @unittest.skipIf(MISSING, MISSING)
     async def test_a_program_with_types_runs(self) -> None:
@@ -103,6 +103,16 @@ class Types(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(server.close)
         async with nest.connect(server.address) as client:
             self.assertEqual(await types_use.use(client), ["002", "001", "3", "1 Ann"])
+
+    @unittest.skipIf(MISSING, MISSING)
+    async def test_a_program_with_large_values_runs(self) -> None:
+        server = Server(model=json.loads(FIXTURE.read_text()))
+        self.addCleanup(server.close)
+        directory = pathlib.Path(server.directory)
+        (directory / "scan.png").write_bytes(bytes(range(256)) * 1_000)
+        async with nest.connect(server.address) as client:
+            self.assertEqual(await values_use.use(client, directory), ["256000", "True", "True", "Once upon a time"])
+        self.assertEqual((directory / "copy.png").read_bytes(), (directory / "scan.png").read_bytes())
 
     @unittest.skipIf(MISSING, MISSING)
     def test_a_program_with_types_runs_without_asyncio(self) -> None:

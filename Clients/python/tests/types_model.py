@@ -81,6 +81,7 @@ EverythingName: TypeAlias = Literal[
     "class",
     "columns",
     "count",
+    "essay",
     "flag",
     "init",
     "key",
@@ -91,6 +92,7 @@ EverythingName: TypeAlias = Literal[
     "order",
     "price",
     "real",
+    "scan",
     "self",
     "self_",
     "short",
@@ -129,6 +131,7 @@ EverythingValues = TypedDict(
         "class": "str | None",
         "columns": "str | None",
         "count": "int | None",
+        "essay": "nest.LargeValue | None",
         "flag": "bool",
         "init": "str | None",
         "key": "uuid.UUID | None",
@@ -139,6 +142,7 @@ EverythingValues = TypedDict(
         "order": "int",
         "price": "decimal.Decimal | int | str | None",
         "real": "float | None",
+        "scan": "nest.LargeValue | None",
         "self": "str | None",
         "self_": "str | None",
         "short": "int | None",
@@ -162,6 +166,7 @@ class Everything(nest.Typed["EverythingEntity", EverythingName, EverythingKey]):
         "class",
         "columns",
         "count",
+        "essay",
         "flag",
         "init",
         "key",
@@ -172,6 +177,7 @@ class Everything(nest.Typed["EverythingEntity", EverythingName, EverythingKey]):
         "order",
         "price",
         "real",
+        "scan",
         "self",
         "self_",
         "short",
@@ -186,6 +192,7 @@ class Everything(nest.Typed["EverythingEntity", EverythingName, EverythingKey]):
     class_: str | None
     columns_: str | None
     count: int | None
+    essay: nest.LargeValue | None
     flag: bool
     init: str | None
     key: uuid.UUID | None
@@ -196,6 +203,7 @@ class Everything(nest.Typed["EverythingEntity", EverythingName, EverythingKey]):
     order: int
     price: decimal.Decimal | None
     real: float | None
+    scan: nest.LargeValue | None
     self__: str | None
     self_: str | None
     short: int | None
@@ -228,6 +236,7 @@ class EverythingEntity(nest.TypedEntity[Everything, EverythingValues], rows=Ever
             bytes: bytes | None = ...,
             columns: str | None = ...,
             count: int | None = ...,
+            essay: nest.LargeValue | None = ...,
             flag: bool = ...,
             init: str | None = ...,
             key: uuid.UUID | None = ...,
@@ -238,6 +247,7 @@ class EverythingEntity(nest.TypedEntity[Everything, EverythingValues], rows=Ever
             order: int = ...,
             price: decimal.Decimal | int | str | None = ...,
             real: float | None = ...,
+            scan: nest.LargeValue | None = ...,
             self_: str | None = ...,
             short: int | None = ...,
             small: float | None = ...,
@@ -256,6 +266,7 @@ class EverythingEntity(nest.TypedEntity[Everything, EverythingValues], rows=Ever
             bytes: bytes | None = ...,
             columns: str | None = ...,
             count: int | None = ...,
+            essay: nest.LargeValue | None = ...,
             flag: bool = ...,
             init: str | None = ...,
             key: uuid.UUID | None = ...,
@@ -266,6 +277,7 @@ class EverythingEntity(nest.TypedEntity[Everything, EverythingValues], rows=Ever
             order: int = ...,
             price: decimal.Decimal | int | str | None = ...,
             real: float | None = ...,
+            scan: nest.LargeValue | None = ...,
             self_: str | None = ...,
             short: int | None = ...,
             small: float | None = ...,

@@ -62,6 +62,24 @@ extension SocketTests {
             }
         }
 
+        @Test func largeValuesComeBack() async throws {
+            try await Self.run { client in
+                let things = try await client.entity(TypesModel.Everything.self)
+                let bytes = [UInt8](repeating: 7, count: 100_000)
+                let scan = try await client.send(.largeData, bytes)
+                let essay = try await client.send(.largeText, Array("Once upon a time".utf8))
+                let context = ObjectContext(client)
+                try context.insert(things, [.text("a"), .scan(scan), .essay(essay)])
+                try context.insert(things, [.text("b"), .scan(nil)])
+                try await context.save()
+                let thing = try #require(try await client.fetch(TypesModel.Everything.where(\.scan != nil)).first)
+                #expect(thing.text == "a" && thing.scan == scan && thing.essay == essay)
+                let numbers = try ["scan", "essay"].map { try things.entity.property($0) }
+                #expect(try await client.data(of: thing.id, numbers[0]) == bytes)
+                #expect(try await client.data(of: thing.id, numbers[1]) == Array("Once upon a time".utf8))
+            }
+        }
+
         @Test func requestsAreSortedAndLive() async throws {
             try await Self.run { client in
                 let dates = try await client.entity(TypesModel.Date.self)

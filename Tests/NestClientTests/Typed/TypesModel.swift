@@ -41,8 +41,9 @@ extension TypesModel {
     struct Everything: ModelEntity {
         static let entityName = "Everything"
         static let columns: [String] = [
-            "bytes", "class", "columns", "count", "flag", "init", "key", "link", "middle", "moment", "note",
-            "order", "price", "real", "self", "self_", "short", "small", "text", "whole", "owner", "where",
+            "bytes", "class", "columns", "count", "essay", "flag", "init", "key", "link", "middle", "moment",
+            "note", "order", "price", "real", "scan", "self", "self_", "short", "small", "text", "whole",
+            "owner", "where",
         ]
         static let paths = Paths()
 
@@ -51,6 +52,7 @@ extension TypesModel {
         var `class`: String?
         var columns_: String?
         var count: Int?
+        var essay: LargeValue?
         var flag: Bool
         var init_: String?
         var key: UUID?
@@ -61,6 +63,7 @@ extension TypesModel {
         var order: Int
         var price: Decimal?
         var real: Double?
+        var scan: LargeValue?
         var self__: String?
         var self_: String?
         var short: Int16?
@@ -76,6 +79,7 @@ extension TypesModel {
             self.`class` = try row.value("class")
             self.columns_ = try row.value("columns")
             self.count = try row.value("count")
+            self.essay = try row.value("essay")
             self.flag = try row.value("flag")
             self.init_ = try row.value("init")
             self.key = try row.value("key")
@@ -86,6 +90,7 @@ extension TypesModel {
             self.order = try row.value("order")
             self.price = try row.value("price")
             self.real = try row.value("real")
+            self.scan = try row.value("scan")
             self.self__ = try row.value("self")
             self.self_ = try row.value("self_")
             self.short = try row.value("short")
@@ -102,6 +107,7 @@ extension TypesModel {
             let `class` = TypedPath<String>("class")
             let columns_ = TypedPath<String>("columns")
             let count = TypedPath<Int>("count")
+            let essay = TypedPath<LargeValue>("essay")
             let flag = TypedPath<Bool>("flag")
             let init_ = TypedPath<String>("init")
             let key = TypedPath<UUID>("key")
@@ -112,6 +118,7 @@ extension TypesModel {
             let order = TypedPath<Int>("order")
             let price = TypedPath<Decimal>("price")
             let real = TypedPath<Double>("real")
+            let scan = TypedPath<LargeValue>("scan")
             let self__ = TypedPath<String>("self")
             let self_ = TypedPath<String>("self_")
             let short = TypedPath<Int16>("short")
@@ -129,6 +136,7 @@ extension Assignment<TypesModel.Everything> {
     static func `class`(_ value: String?) -> Self { Self("class", value) }
     static func columns_(_ value: String?) -> Self { Self("columns", value) }
     static func count(_ value: Int?) -> Self { Self("count", value) }
+    static func essay(_ value: LargeValue?) -> Self { Self("essay", value) }
     static func flag(_ value: Bool) -> Self { Self("flag", value) }
     static func init_(_ value: String?) -> Self { Self("init", value) }
     static func key(_ value: UUID?) -> Self { Self("key", value) }
@@ -139,6 +147,7 @@ extension Assignment<TypesModel.Everything> {
     static func order(_ value: Int) -> Self { Self("order", value) }
     static func price(_ value: Decimal?) -> Self { Self("price", value) }
     static func real(_ value: Double?) -> Self { Self("real", value) }
+    static func scan(_ value: LargeValue?) -> Self { Self("scan", value) }
     static func self__(_ value: String?) -> Self { Self("self", value) }
     static func self_(_ value: String?) -> Self { Self("self_", value) }
     static func short(_ value: Int16?) -> Self { Self("short", value) }

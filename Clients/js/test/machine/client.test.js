@@ -54,10 +54,10 @@ test('requests are immutable, and every change keeps their methods', async () =>
   }, TypeError);
   assert.deepEqual(request.lowered().wire, {
     entity: 1, source: { object: 1, relationship: 11 }, projection: [1, 65280],
-    columns: [{ steps: [10], leaf: 1, property: 1 }],
+    columns: [{ steps: [10], leaf: 1, property: 1, type: 'string' }],
     sort: [
-      { path: { steps: [], leaf: 1, property: 1 }, descending: false, folding: 3 },
-      { path: { steps: [], leaf: 1, property: 5 }, descending: true, folding: 0 },
+      { path: { steps: [], leaf: 1, property: 1, type: 'string' }, descending: false, folding: 3 },
+      { path: { steps: [], leaf: 1, property: 5, type: 'double' }, descending: true, folding: 0 },
     ],
     section: null, window: { offset: 0, limit: 50 },
   });

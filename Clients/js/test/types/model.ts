@@ -13,6 +13,7 @@ export interface Everything extends nest.BaseRow {
   readonly class: string | null;
   readonly columns: string | null;
   readonly count: number | bigint | null;
+  readonly essay: nest.LargeValue | null;
   readonly flag: boolean;
   readonly init: string | null;
   readonly key: nest.UUID | null;
@@ -23,6 +24,7 @@ export interface Everything extends nest.BaseRow {
   readonly order: number | bigint;
   readonly price: string | null;
   readonly real: number | null;
+  readonly scan: nest.LargeValue | null;
   readonly self: string | null;
   readonly self_: string | null;
   readonly short: number | null;
@@ -76,12 +78,13 @@ export interface Model {
   };
   readonly Everything: {
     readonly row: Everything;
-    readonly names: 'bytes' | 'class' | 'columns' | 'count' | 'flag' | 'init' | 'key' | 'link' | 'middle' | 'moment' | 'note' | 'order' | 'price' | 'real' | 'self' | 'self_' | 'short' | 'small' | 'text' | 'whole' | 'owner' | 'where';
+    readonly names: 'bytes' | 'class' | 'columns' | 'count' | 'essay' | 'flag' | 'init' | 'key' | 'link' | 'middle' | 'moment' | 'note' | 'order' | 'price' | 'real' | 'scan' | 'self' | 'self_' | 'short' | 'small' | 'text' | 'whole' | 'owner' | 'where';
     readonly values: {
       bytes?: Uint8Array | null;
       class?: string | null;
       columns?: string | null;
       count?: number | bigint | null;
+      essay?: nest.LargeValue | null;
       flag?: boolean;
       init?: string | null;
       key?: nest.UUID | null;
@@ -92,6 +95,7 @@ export interface Model {
       order?: number | bigint;
       price?: string | null;
       real?: number | nest.Double | null;
+      scan?: nest.LargeValue | null;
       self?: string | null;
       self_?: string | null;
       short?: number | null;

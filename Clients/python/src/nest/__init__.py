@@ -9,7 +9,7 @@ from .changes import ChangedObject, ChangePoint, Changes, ChangeSet, FeedEvent, 
 from .entities import Entity, TypedEntity
 from .errors import Fault, NestError, ProtocolError
 from .history import HistoryEntry, Object, UndoEntry, UndoState
-from .model import Attribute, EntityDescription, Model, Relationship
+from .model import Attribute, EntityDescription, LargeValue, Model, Relationship
 from .predicates import quote
 from .requests import FetchRequest
 from .rows import (
@@ -61,6 +61,7 @@ __all__ = [
     "HistoryEntry",
     "Inserted",
     "Interrupted",
+    "LargeValue",
     "Model",
     "Moved",
     "NestError",

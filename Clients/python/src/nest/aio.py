@@ -7,13 +7,15 @@ async with nest.connect("127.0.0.1:7000") as client:
 
 from __future__ import annotations
 
+import asyncio
 import random
 import secrets
 import ssl
 import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from types import TracebackType
-from typing import Any, Literal, overload
+from typing import IO, Any, Literal, overload
 
 from .address import Address, check_clear, read_addresses, read_token, tls_context
 from .changes import ChangePoint, Changes, EntityName
@@ -22,13 +24,14 @@ from .entities import Entity, find_entity
 from .errors import NestError
 from .history import HistoryEntry, Object, UndoState, make_entry, make_object, make_undo_state
 from .machine import Machine, Options, Phase
-from .model import Model, make_model, object_id
+from .model import LargeValue, Model, make_model, object_id
 from .predicates import Predicates
 from .requests import FetchRequest, Lowered
 from .rows import Row, Rows
 from .subscription import Subscription
 from .transactions import Receipt, Step, make_receipt, make_transaction
 from .typed import E, R, Typed
+from .values import Progress, Source, ValueReader, send_value
 from .wire import compression, limits
 from .wire.bodies import Predicate, Welcome
 from .wire.messages import NEWEST
@@ -357,6 +360,76 @@ class Client:
         first: int = ids["first"]
         return range(first, first + count)
 
+    # Large values
+
+    async def send_value(
+        self, entity: FetchRequest[Any], property: str, source: Source, *, progress: Progress | None = None
+    ) -> LargeValue:
+        """Sends the bytes of a large value. A transaction of this session sets the result, once and within a day.
+
+        `source`: bytes, a text, or a file that was opened for reading, which is read from where it is. All of it is in
+        memory meanwhile. `progress`: called after each piece with the bytes so far, and with all.
+
+        VALUE_TOO_LARGE: more than the server accepts. INVALID_TEXT: a largeText that is not UTF-8, or has a NUL.
+        CONNECTION_LOST: nothing was stored, send it again.
+        """
+        return await send_value(self._running, entity, property, source, progress)
+
+    async def read_value(
+        self,
+        entity: FetchRequest[Any],
+        object: Any,
+        property: str,
+        *,
+        at_least: int = 0,
+        offset: int = 0,
+        progress: Progress | None = None,
+    ) -> bytes:
+        """The bytes of an object's large value, from `offset` on. NOT_FOUND if it has none.
+
+        After a lost connection it goes on where it was, up to 5 times without a byte in between. CONFLICT: meanwhile
+        the object has got another value. CHECKSUM: what came is not what was sent.
+        """
+        reader = ValueReader(self._running, entity, object, property, at_least, offset, progress)
+        return b"".join([piece async for piece in reader.pieces()])
+
+    async def read_text(
+        self,
+        entity: FetchRequest[Any],
+        object: Any,
+        property: str,
+        *,
+        at_least: int = 0,
+        progress: Progress | None = None,
+    ) -> str:
+        """The same as text. INVALID_TEXT if the bytes are not UTF-8."""
+        try:
+            return (await self.read_value(entity, object, property, at_least=at_least, progress=progress)).decode()
+        except UnicodeDecodeError:
+            raise NestError("INVALID_TEXT", "the value is not UTF-8") from None
+
+    async def save_value(
+        self,
+        entity: FetchRequest[Any],
+        object: Any,
+        property: str,
+        file: IO[bytes],
+        *,
+        at_least: int = 0,
+        offset: int = 0,
+        progress: Progress | None = None,
+    ) -> LargeValue:
+        """As `read_value`, into a binary file: piece by piece, no faster than the file takes them.
+
+        If it raises an error, the file may have a part of the value. Only without an error all of it is there.
+        """
+        reader = ValueReader(self._running, entity, object, property, at_least, offset, progress)
+        async with aclosing(reader.pieces()) as pieces:
+            async for piece in pieces:
+                await asyncio.to_thread(_write_all, file, piece)
+        assert reader.value
+        return reader.value
+
     async def undo(
         self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None, key: bytes | None = None
     ) -> Receipt:
@@ -411,3 +484,10 @@ class Client:
         }
         answer = await self._running.call("getHistory", "history", fields)
         return [make_entry(one) for one in answer["entries"]]
+
+
+def _write_all(file: IO[bytes], data: bytes) -> None:
+    """Writes all of it: a file without a buffer may take less at once."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) or 0 :]

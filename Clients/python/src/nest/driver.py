@@ -11,7 +11,8 @@ from typing import Any
 
 from .address import Address
 from .errors import NestError
-from .machine import Answered, Closed, Ended, Event, Failed, Lost, Machine, Ready, SubscriptionEvent
+from .machine import Answered, Closed, Ended, Event, Failed, Granted, Lost, Machine, PieceCame, Ready
+from .machine import SubscriptionEvent, ValueBegan
 from .wire import limits
 
 Receiver = Callable[[SubscriptionEvent], None]
@@ -40,6 +41,8 @@ class Driver:
         self._timer: asyncio.TimerHandle | None = None
         self._linger: asyncio.TimerHandle | None = None
         self._calls: dict[int, asyncio.Future[Any]] = {}
+        #: What gets the events of each transfer.
+        self._transfers: dict[int, Callable[[Event], None]] = {}
         #: Iterators that no program holds any more end: the driver does not hold them either.
         self._receivers: dict[int, weakref.WeakMethod[Receiver]] = {}
         #: Iterators on which a task waits now.
@@ -103,6 +106,32 @@ class Driver:
         else:
             future.set_exception(NestError("TIMED_OUT", why, retry=2))
         self.settle()
+
+    def begin_transfer(
+        self, receive: Callable[[Event], None], message: str, answer: str, fields: Mapping[str, Any], **options: Any
+    ) -> int:
+        """Sends a request with a stream, and calls `receive` with its events until `end_transfer`.
+
+        Only while it waits to be sent it may fail with TIMED_OUT: then silence on the connection shows a dead server.
+        """
+        number = self.machine.call(message, answer, fields, **options)
+        self._transfers[number] = receive
+        if self._request_timeout is not None:
+            self.loop.call_later(self._request_timeout, self._expire_transfer, number)
+        self.settle()
+        return number
+
+    def end_transfer(self, number: int) -> None:
+        if self._transfers.pop(number, None):
+            self.machine.abandon(number)
+            self.settle()
+
+    def _expire_transfer(self, number: int) -> None:
+        receive = self._transfers.get(number)
+        if receive and self.machine.is_waiting(number):
+            self.machine.abandon(number)
+            why = f"it could not be sent in {self._request_timeout:g} seconds"
+            receive(Failed(number, NestError("TIMED_OUT", why, retry=2)))
 
     def follow(self, begin: Callable[[Machine], int], receiver: Receiver) -> int:
         """Calls `receiver`, a method, with each event of what `begin` begins, until Ended."""
@@ -233,6 +262,11 @@ class Driver:
                     self._ready.exception()
             case Lost():
                 pass
+            case Answered(number) | Failed(number) if number in self._transfers:
+                self._transfers[number](event)
+            case ValueBegan(number) | PieceCame(number) | Granted(number):
+                if number in self._transfers:
+                    self._transfers[number](event)
             case Answered(number, answer):
                 future = self._calls.get(number)
                 if future and not future.done():

@@ -19,14 +19,37 @@ ENTITY = "@entity"
 #: The name of the inverse that a server has added to a relationship without one.
 HIDDEN = "nest_inverse_"
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_LARGE = ("largeData", "largeText")
 _MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class LargeValue:
+    """What a row has of a value of the type largeData or largeText. Its bytes are outside the row."""
+
+    #: The number of the value in its store.
+    id: int
+    #: The number of bytes.
+    length: int
+    #: The SHA-256 of the bytes, in hexadecimal digits.
+    sha256: str
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> LargeValue:
+        """The value of the 48 bytes that stand for it on the wire."""
+        return cls(int.from_bytes(data[:8], "big"), int.from_bytes(data[8:16], "big"), data[16:].hex())
+
+    def to_bytes(self) -> bytes:
+        """What stands for it on the wire."""
+        return self.id.to_bytes(8, "big") + self.length.to_bytes(8, "big") + bytes.fromhex(self.sha256)
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
     number: int
     name: str
-    #: string, integer, double, boolean, date, data, uuid, integer16, integer32, float, decimal or uri
+    #: string, integer, double, boolean, date, data, uuid, integer16, integer32, float, decimal, uri, largeData
+    #: or largeText
     type: str
     is_optional: bool
     defaults_to_now: bool
@@ -169,6 +192,8 @@ def from_wire(type: str | None, value: Value) -> Any:
             return decimal.Decimal(value)
         except decimal.InvalidOperation:
             return value
+    if type in _LARGE and isinstance(value, bytes):
+        return LargeValue.from_bytes(value)
     return value
 
 
@@ -210,6 +235,8 @@ def _wire_value(type: str, value: Any) -> Value:
             return str(value)
         case "data" if isinstance(value, bytes | bytearray | memoryview):
             return bytes(value)
+        case "largeData" | "largeText" if isinstance(value, LargeValue):
+            return value.to_bytes()
         case "uuid" if isinstance(value, uuid.UUID):
             return value
         case "date" if isinstance(value, Date):

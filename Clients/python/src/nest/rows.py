@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, overload
 
 from .errors import NestError
-from .model import from_wire
+from .model import LargeValue, from_wire
 from .requests import Shape
 from .typed import Named, R_co
 from .wire import results
@@ -128,7 +128,7 @@ class Rows(RowList[R_co]):
     def to_polars(self) -> Any:
         """The rows as a polars DataFrame; `id` is the first column. Needs the package polars.
 
-        References are ids, UUIDs are text.
+        References are ids, UUIDs are text, large values are structs of id, length and SHA-256.
         """
         try:
             import polars
@@ -149,6 +149,8 @@ def _plain(value: Any) -> Any:
         return value.id
     if isinstance(value, Date):
         return value.microseconds
+    if isinstance(value, LargeValue):
+        return asdict(value)
     return str(value) if isinstance(value, uuid.UUID) else value
 
 

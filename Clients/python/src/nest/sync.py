@@ -10,7 +10,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import IO, Any, Generic, Literal, TypeVar, overload
 
 from . import aio
 from .aio import Policy, State
@@ -20,13 +20,14 @@ from .entities import Entity
 from .errors import NestError
 from .history import HistoryEntry, Object, UndoState
 from .loop import LoopThread
-from .model import Model
+from .model import LargeValue, Model
 from .requests import FetchRequest
 from .rows import Change, Row, Rows
 from .stream import Stream as AsyncStream
 from .subscription import Subscription as AsyncSubscription
 from .transactions import Receipt, Step
 from .typed import E, R, Typed
+from .values import Progress, Source
 from .wire import limits
 
 T = TypeVar("T")
@@ -189,6 +190,60 @@ class Client:
         `count`: 1 to 65,536. Each call is a commit: ask for many at once.
         """
         return self._run(self._client.reserve_ids(count))
+
+    def send_value(
+        self, entity: FetchRequest[Any], property: str, source: Source, *, progress: Progress | None = None
+    ) -> LargeValue:
+        """Sends the bytes of a large value, which a transaction of this session sets: see nest.aio.
+
+        `progress` is called in another thread.
+        """
+        return self._run(self._client.send_value(entity, property, source, progress=progress))
+
+    def read_value(
+        self,
+        entity: FetchRequest[Any],
+        object: Any,
+        property: str,
+        *,
+        at_least: int = 0,
+        offset: int = 0,
+        progress: Progress | None = None,
+    ) -> bytes:
+        """The bytes of an object's large value."""
+        work = self._client.read_value(
+            entity, object, property, at_least=at_least, offset=offset, progress=progress
+        )
+        return self._run(work)
+
+    def read_text(
+        self,
+        entity: FetchRequest[Any],
+        object: Any,
+        property: str,
+        *,
+        at_least: int = 0,
+        progress: Progress | None = None,
+    ) -> str:
+        """The text of an object's large value."""
+        return self._run(self._client.read_text(entity, object, property, at_least=at_least, progress=progress))
+
+    def save_value(
+        self,
+        entity: FetchRequest[Any],
+        object: Any,
+        property: str,
+        file: IO[bytes],
+        *,
+        at_least: int = 0,
+        offset: int = 0,
+        progress: Progress | None = None,
+    ) -> LargeValue:
+        """Writes an object's large value into a binary file, piece by piece."""
+        work = self._client.save_value(
+            entity, object, property, file, at_least=at_least, offset=offset, progress=progress
+        )
+        return self._run(work)
 
     def undo(
         self, *, policy: Policy = "keep", rehome: bool = False, expected: int | None = None, key: bytes | None = None

@@ -31,7 +31,7 @@ package struct PythonTypes {
             ("TYPE_CHECKING", self.model.entities.contains { !PythonNames.arguments(of: $0.columns).isEmpty }),
             ("ClassVar", true),
             ("Literal", self.model.entities.contains { !$0.columns.isEmpty }),
-            ("Never", self.model.entities.contains(where: \.attributes.isEmpty)),
+            ("Never", self.model.entities.contains { Self.sorted($0).isEmpty }),
             ("TypeAlias", true),
             ("TypedDict", true),
         ]
@@ -54,7 +54,7 @@ package struct PythonTypes {
         let types = self.names.types(of: entity.name)
         self.lines += ["", ""]
         self.writeLiteral(types.name, entity.columns.map { "\"\($0)\"," })
-        self.writeLiteral(types.key, entity.attributes.map(Self.sortKeys))
+        self.writeLiteral(types.key, Self.sorted(entity).map(Self.sortKeys))
         self.writeValues(entity, types)
         self.lines += ["", ""]
         self.writeRow(entity, types)
@@ -67,6 +67,11 @@ package struct PythonTypes {
         self.lines.append("\(name): TypeAlias = Literal[")
         self.lines += texts.map { "    \($0)" }
         self.lines.append("]")
+    }
+
+    /// The attributes that rows can be sorted by: a large value has no order.
+    private static func sorted(_ entity: TypesModel.Entity) -> [AttributeDescription] {
+        entity.attributes.filter { !$0.type.isLarge }
     }
 
     private static func sortKeys(_ attribute: AttributeDescription) -> String {
@@ -153,7 +158,7 @@ package struct PythonTypes {
     private static let types: [AttributeType: String] = [
         .string: "str", .uri: "str", .integer: "int", .integer16: "int", .integer32: "int", .double: "float",
         .float: "float", .boolean: "bool", .date: "datetime.datetime | nest.Date", .data: "bytes",
-        .uuid: "uuid.UUID", .decimal: "decimal.Decimal", .largeData: "bytes", .largeText: "bytes",
+        .uuid: "uuid.UUID", .decimal: "decimal.Decimal", .largeData: "nest.LargeValue", .largeText: "nest.LargeValue",
     ]
 
     /// The types that a program may give, where there are more.

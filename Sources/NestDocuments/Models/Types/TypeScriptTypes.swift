@@ -107,7 +107,7 @@ package struct TypeScriptTypes {
     private static let types: [AttributeType: String] = [
         .string: "string", .uri: "string", .integer: "number | bigint", .integer16: "number", .integer32: "number",
         .double: "number", .float: "number", .boolean: "boolean", .date: "nest.NestDate", .data: "Uint8Array",
-        .uuid: "nest.UUID", .decimal: "string", .largeData: "Uint8Array", .largeText: "Uint8Array",
+        .uuid: "nest.UUID", .decimal: "string", .largeData: "nest.LargeValue", .largeText: "nest.LargeValue",
     ]
 
     /// The types that a program may give, where there are more.

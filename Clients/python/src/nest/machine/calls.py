@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import NestError
 from ..wire.results import SnapshotAssembler
@@ -17,7 +17,10 @@ MODEL_CHANGED = (
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One request. Every request of this client may be sent again: writes have a key, and the others change nothing."""
+    """One request.
+
+    It may be sent again: writes have a key, and the others change nothing. Only transfers of large values are not.
+    """
 
     message: str
     body: bytes
@@ -37,6 +40,15 @@ class Call:
     #: The program no longer waits for the answer.
     is_abandoned: bool = False
     assembler: SnapshotAssembler | None = None
+    #: Whether it has a stream of pieces.
+    transfer: Literal["upload", "download"] | None = None
+    #: Bytes that may still be sent, by this side of an upload or by the server.
+    credit: int = 0
+    #: Bytes of a download that the program has taken, and that were not granted again.
+    taken: int = 0
+    #: Bytes of the pieces so far, and the checksum over them; None: another one protects them.
+    count: int = 0
+    checksum: int | None = None
     #: What takes the answer, or the refusal, of a request that the machine itself makes.
     answered: Callable[[Any], None] | None = None
     refused: Callable[[NestError], None] | None = None
@@ -57,9 +69,13 @@ def call_of(
     is_write: bool = False,
     projection: tuple[int, ...] = (),
     has_window: bool = False,
+    transfer: Literal["upload", "download"] | None = None,
+    checksum: int | None = None,
 ) -> Call:
     """A request of the program."""
-    return Call(message, body, answer, is_write, fields.get("key"), model, projection, has_window)
+    call = Call(message, body, answer, is_write, fields.get("key"), model, projection, has_window)
+    call.transfer, call.checksum = transfer, checksum
+    return call
 
 
 def refusal(call: Call, error: NestError) -> NestError:

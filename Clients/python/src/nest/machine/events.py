@@ -47,6 +47,30 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueBegan:
+    """What a download is: the fields of VALUE."""
+
+    call: int
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PieceCame:
+    """The next bytes of a download. The program reports what it has taken, so that the server sends more."""
+
+    call: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """An upload may send so many bytes of pieces more, each with one byte for its packing."""
+
+    call: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Replaced:
     """The whole state of a subscription is new."""
 
@@ -127,4 +151,5 @@ class FeedAdvanced:
 SubscriptionEvent = (
     Replaced | Changed | PositionChanged | Interrupted | Resumed | FeedBegan | ChangesCame | FeedAdvanced | Ended
 )
-Event = Ready | Lost | Closed | Answered | Failed | SubscriptionEvent
+TransferEvent = ValueBegan | PieceCame | Granted
+Event = Ready | Lost | Closed | Answered | Failed | TransferEvent | SubscriptionEvent

@@ -28,6 +28,7 @@ from .subscriptions import FEATURE_RESUME, Subscriptions
 
 FEATURE_UNDO = 1 << 2
 FEATURE_COMPRESSION = 1 << 4
+FEATURE_LARGE_VALUES = 1 << 12
 #: The codes with which a server refuses a token: the client must not connect again with it.
 _TOKEN_CODES = ("UNAUTHENTICATED", "TOKEN_EXPIRED")
 _EARLY = ("welcome", "error", "goAway")
@@ -116,7 +117,9 @@ class Machine:
         self._deadlines.opened(now)
         options = self._options
         token = options.token and {"number": options.token[0], "secret": options.token[1]}
-        features = FEATURE_RESUME | FEATURE_UNDO | (FEATURE_COMPRESSION if options.unpacks else 0)
+        features = FEATURE_RESUME | FEATURE_UNDO | FEATURE_LARGE_VALUES
+        if options.unpacks:
+            features |= FEATURE_COMPRESSION
         self._link.send_fields(
             "hello",
             client_name=options.client_name,
@@ -206,6 +209,22 @@ class Machine:
     def abandon(self, number: int) -> bool:
         """The program no longer waits for an answer. Returns whether a write was sent, which may still happen."""
         return self._requests.abandon(number, self._link)
+
+    def send_piece(self, number: int, piece: bytes) -> bool:
+        """Sends a piece of an upload, for which Granted has come. False: it is over, and Failed has come or comes."""
+        return self._requests.transfers.send(number, piece, self._link)
+
+    def end_upload(self, number: int) -> None:
+        """Ends an upload: Answered follows, or Failed."""
+        self._requests.transfers.end(number, self._link)
+
+    def taken(self, number: int, count: int) -> None:
+        """The program has taken so many bytes of a download."""
+        self._requests.transfers.taken(number, count, self._link)
+
+    def is_waiting(self, number: int) -> bool:
+        """Whether a call waits to be sent."""
+        return self._requests.is_waiting(number)
 
     def subscribe(self, request: Request, model: int | None = None) -> int:
         """Follows a result: events with the number that it returns follow until Ended.

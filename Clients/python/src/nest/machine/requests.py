@@ -17,6 +17,7 @@ from .events import Answered, Event, Failed
 from .link import Link
 from .models import Models
 from .table import CallTable
+from .transfers import Transfers, transfer_lost
 from .views import SNAPSHOT_PARTS, add_part
 
 
@@ -27,6 +28,7 @@ class Requests:
         self._emit = emit
         self._models = models
         self._table = CallTable()
+        self.transfers = Transfers(self._table, emit)
         #: The newest WELCOME: its model and its limits. None before the first one.
         self._welcome: Welcome | None = None
 
@@ -49,6 +51,9 @@ class Requests:
             self._emit(Failed(number, error))
         else:
             self._table.add(call)
+
+    def is_waiting(self, number: int) -> bool:
+        return self._table.is_waiting(number)
 
     def submit(self, call: Call) -> None:
         """Lets a request of the machine itself wait."""
@@ -96,13 +101,20 @@ class Requests:
                 self._fail(call, refusal(call, error))
             else:
                 self._table.sent(link.request(call.message, call.body), call)
+                if call.transfer and self._welcome:
+                    self.transfers.begin(call, self._welcome["credit_bytes_initial"])
         return True
 
     def answer(self, name: str, id: int, body: bytes, has_more: bool) -> int | None:
         """A message with the id of a request. Returns the revision that a write has made, or None."""
         call = self._table.at(id)
+        if not call and name == "credit":
+            # It was on its way when the request ended.
+            return None
         if not call:
             raise ProtocolError("PROTOCOL", f"the message {name} answers no request")
+        if call.transfer and self.transfers.part(call, name, body):
+            return None
         if name in SNAPSHOT_PARTS and call.answer == "snapshot":
             answer: Any = self._fetched(call, name, body, has_more)
             if answer is None:
@@ -114,6 +126,11 @@ class Requests:
         else:
             raise ProtocolError("PROTOCOL", f"the message {name} does not answer {call.message}")
         self._table.answered(id)
+        if name == "subtreeEnd" and not call.is_abandoned:
+            error = self.transfers.end_error(call, answer["row_count"], answer["checksum"])
+            if error:
+                self._fail(call, error)
+                return None
         if call.answered:
             call.answered(answer)
         elif not call.is_abandoned:
@@ -135,22 +152,34 @@ class Requests:
 
     def refused(self, id: int, error: NestError) -> None:
         """An ERROR with the id of a request. One of a server that stops is kept for the next connection."""
-        if error.name == "SHUTTING_DOWN":
+        call = self._table.at(id)
+        if error.name == "SHUTTING_DOWN" and not (call and call.transfer):
             self._table.put_back(id)
             return
         call = self._table.answered(id)
-        if call:
+        if call and error.name == "SHUTTING_DOWN":
+            self._fail(call, transfer_lost(call))
+        elif call:
             self._fail(call, refusal(call, error))
 
     def not_executed(self, after: int) -> None:
         """The server has executed no request with a higher id."""
+        self._lose_transfers(after)
         self._table.not_executed(after)
 
     def lost(self) -> None:
+        self._lose_transfers()
         self._table.lost()
+
+    def _lose_transfers(self, after: int = 0) -> None:
+        """Their pieces cannot be sent again: the program begins again."""
+        for call in self._table.take_transfers(after):
+            self._fail(call, transfer_lost(call))
 
     def end(self, error: NestError) -> None:
         """The client ends: everything fails."""
+        for call in self._table.take_transfers():
+            self._fail(call, copy.copy(error))
         self._table.lost()
         for call in self._table.remove_if(lambda call: True):
             # Each program that waits gets an exception of its own, with its own traceback.

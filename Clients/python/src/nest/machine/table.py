@@ -60,6 +60,11 @@ class CallTable:
         """Takes out a call that has its final reply."""
         return self._in_flight.pop(id, None)
 
+    def take_transfers(self, after: int = 0) -> list[Call]:
+        """Takes out the calls in flight that have a stream, of those with a higher id."""
+        found = [id for id, call in self._in_flight.items() if id > after and call.transfer]
+        return [self._in_flight.pop(id) for id in found]
+
     def not_executed(self, after: int) -> None:
         """The server has not executed, and will not execute, requests with a higher id: they wait again."""
         self._put_back([id for id in self._in_flight if id > after])
@@ -90,6 +95,9 @@ class CallTable:
         for call in removed:
             del self._waiting[call.number]
         return removed
+
+    def is_waiting(self, number: int) -> bool:
+        return number in self._waiting
 
     def remove(self, number: int) -> Call | None:
         """Takes out a call that waits."""

@@ -75,6 +75,11 @@ CHANGES_WAITING_MAX = 256
 ROWS_WAITING_MAX = 1_000_000
 #: Bytes of changes of one feed that its loop has not taken; then the server keeps what follows.
 CHANGE_BYTES_WAITING_MAX = 1_048_576
+#: Bytes of a piece of a large value that is sent, and of a file that is read at once.
+VALUE_PIECE_BYTES = 65_536
+VALUE_READ_BYTES = 1_048_576
+#: How often in a row a large value is requested again after a lost connection without a byte in between.
+VALUE_RESUMPTIONS_MAX = 5
 #: Time until a connection is made, with TLS.
 CONNECT_SECONDS = 10.0
 HANDSHAKE_SECONDS = 10.0
