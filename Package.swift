@@ -302,8 +302,8 @@ let package = Package(
         .target(
             name: "NestMeaning",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestEngine", "NestServer",
-                "NestTestSupport", nioCore,
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine",
+                "NestServer", "NestTestSupport", nioCore,
             ],
             path: "Tests/NestMeaning",
             swiftSettings: settings

@@ -21,6 +21,7 @@ struct NestBench: AsyncParsableCommand {
               nestbench undo --sizes 1000 1000000 --shapes chain
               nestbench subtree --items 100000
               nestbench bulk --items 1000000
+              nestbench values --bytes 16777216
               nestbench results size memory
               nestbench outline depth --sizes 1000 100000
               nestbench web --subscribers 1000
@@ -35,7 +36,8 @@ struct NestBench: AsyncParsableCommand {
         subcommands: [
             CommitCommand.self, StagesCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self,
             UndoCommand.self,
-            SubtreeCommand.self, BulkCommand.self, FirstCommand.self, ResultsCommand.self, OutlineCommand.self,
+            SubtreeCommand.self, BulkCommand.self, ValuesCommand.self, FirstCommand.self, ResultsCommand.self,
+            OutlineCommand.self,
             ResumeCommand.self, CacheCommand.self, ScalingCommand.self, WebCommand.self, AttackCommand.self,
             ClusterCommand.self,
             AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self, ServeAnswers.self,
@@ -64,7 +66,7 @@ struct BenchOptions: ParsableArguments {
 struct AllCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all",
-        abstract: "Run all but attack, cache, cluster, scaling, stages and web."
+        abstract: "Run all but attack, cache, cluster, scaling, stages, values and web."
     )
     @OptionGroup var options: BenchOptions
 

@@ -15,6 +15,8 @@ extension Engine {
         if case .object = request {
         } else if self.waitsForReservation(request, requestID, connection) {
             return
+        } else if self.isLeading, request.stagedValue != nil {
+            return self.puts.append(ValuePuts.Item(requestID: requestID, request: request), of: connection.id)
         }
         self.admission.charge(request)
         do throws(StoreError) {
@@ -128,14 +130,10 @@ extension Engine {
             let first = try self.store.reserveIDs(count, of: connection.session, unsaved: session)
             if let session { self.sessions.noteSaved(session) }
             return .reserved(first, count: count)
-        case .putValue(let staged):
+        case .putValue:
+            // A leader writes it in parts.
             if self.forwardToLeader(request, requestID, connection) { return nil }
-            try self.requireLead()
-            if let refusal = self.health.refusal { throw .refused(refusal) }
-            let session = self.sessions.unsaved(connection.session, now: now)
-            let value = try self.store.put(staged, of: connection.session, unsaved: session, now: now)
-            if let session { self.sessions.noteSaved(session) }
-            return .value(value, staged.type)
+            preconditionFailure("a large value waits in a queue of its own")
         case .forwarded(let request, _, let isAgain):
             try self.replica?.requireLead(of: id)
             if isAgain, case .revokeToken(let number) = request, self.tokens.all[number] == nil { return .done }

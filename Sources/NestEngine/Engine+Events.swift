@@ -26,6 +26,7 @@ extension Engine {
         self.presence.disconnect(id, isExpelled: isExpelled, now: now)
         self.presence.disconnect(.node(id), now: now)
         self.turns.remove(id)
+        self.puts.remove(id)
         self.scopes.release(connection.scope, id, now: now)
         self.admission.release(connection.awaitedSubtrees)
         self.queries.subscriptions.leaveAll(connection, now: now)

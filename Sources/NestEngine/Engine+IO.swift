@@ -28,7 +28,8 @@ extension Engine {
     /// Whether there is work left that no input will start: the engine needs another turn.
     package var hasBacklog: Bool {
         let hasWrites = !self.turns.isEmpty && !(self.replica?.delaysWrites ?? false)
-        return self.hasResultBacklog || hasWrites || self.hasReservations || self.preparations.hasBacklog
+        return self.hasResultBacklog || hasWrites || self.hasReservations || self.hasPuts
+            || self.preparations.hasBacklog
             || self.scopes.hasBacklog
             || self.replica?.hasBacklog ?? false
     }

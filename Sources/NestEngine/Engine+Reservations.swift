@@ -1,7 +1,8 @@
 import DequeModule
 
-/// Requests that reserve ids or send large values. Each is a commit of its own, so a turn has one: the commits of other
-/// clients come between them. While a write would wait, because the fate of an append is open, they wait too.
+/// Requests that reserve ids. Each is a commit of its own, so a turn has one: the commits of other clients come between
+/// them. While a write would wait, because the fate of an append is open, they wait too. Large values wait in
+/// `ValuePuts`: reservations do not wait for them.
 struct Reservations {
     fileprivate var waiting: Deque<(id: ConnectionID, requestID: UInt32, request: EngineRequest)> = []
     /// Whether this turn has had one.
@@ -11,13 +12,13 @@ struct Reservations {
 }
 
 extension Engine {
-    /// Whether a request that commits alone must wait for another turn. If so, it is kept.
+    /// Whether a request that reserves ids must wait for another turn. If so, it is kept.
     func waitsForReservation(
         _ request: EngineRequest,
         _ requestID: UInt32,
         _ connection: EngineConnection
     ) -> Bool {
-        guard request.commitsAlone else { return false }
+        guard request.reservedCount != nil else { return false }
         let isNext = self.reservations.isTaken || self.reservations.waiting.isEmpty
         guard isNext, self.mayReserve else {
             self.reservations.waiting.append((connection.id, requestID, request))

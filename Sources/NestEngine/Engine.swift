@@ -29,6 +29,7 @@ package final class Engine {
     var health: EngineHealth
     var standby: StandbyUpdates
     var reservations = Reservations()
+    var puts = ValuePuts()
     /// The store's model.
     package internal(set) var served: ServedModel
     /// Whether the connections must still hear of it.
@@ -130,6 +131,7 @@ package final class Engine {
             }
             if let replica { self.performReleased(replica, now: now, &effects) }
             self.performReservations(now: now, &effects)
+            self.performPuts(now: now, &effects)
             answeredByStandby?().remove(from: &later, &effects)
             var next = later.startIndex
             while next < later.endIndex {
@@ -248,6 +250,7 @@ package final class Engine {
             case .disconnected(let id):
                 // What waits is not executed behind the requests of a connection that comes instead.
                 self.turns.remove(id)
+                self.puts.remove(id)
                 later.append(input)
             case .tick, .positionTimer, .read, .peerPresence:
                 later.append(input)

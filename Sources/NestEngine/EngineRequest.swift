@@ -54,15 +54,6 @@ extension EngineRequest {
         }
     }
 
-    /// Whether it makes a commit of its own that has no revision, also for a client of another node.
-    var commitsAlone: Bool {
-        switch self {
-        case .reserveIDs, .putValue: true
-        case .forwarded(let request, _, _): request.commitsAlone
-        default: false
-        }
-    }
-
     /// The request's row in `RequestKind.all`.
     package var kind: RequestKind {
         // Every type below has a row in `RequestKind.all`; `RequestKindTests` and `MeaningWire` check this.

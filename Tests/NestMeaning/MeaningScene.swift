@@ -25,6 +25,11 @@ struct MeaningScene {
         self.pool[.integer]! += [.min, .max, 1 << 53 - 1, 0].map { .integer($0) }
     }
 
+    /// Adds a large value that a client may set, if its session has sent it. The oldest are forgotten.
+    mutating func add(_ value: LargeValue, _ type: AttributeType) {
+        self.pool[type] = Array(((self.pool[type] ?? []) + [value.value]).suffix(4))
+    }
+
     var count: Int { self.kinds.count }
     var all: [ObjectID] { self.kinds.keys.sorted() }
 
@@ -109,7 +114,7 @@ extension SeededRandom {
         if self.oneIn(4) {
             return self.oneIn(2) ? attribute.defaultValue : attribute.kept(self.keptValue(of: attribute.type))
         }
-        return self.pick(scene.pool[attribute.type]!)
+        return self.pick(scene.pool[attribute.type] ?? [.null])
     }
 
     mutating func entity(_ scene: MeaningScene, where isWanted: (EntityDescription) -> Bool = { _ in true })

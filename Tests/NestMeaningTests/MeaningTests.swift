@@ -42,4 +42,21 @@ import Testing
         #expect(total.replies * 10 > total.requests * 6 && total.diffs * 20 > total.requests, "\(total)")
         #expect(total.compared * 40 > total.requests && total.refusals.count > 12, "\(total)")
     }
+
+    /// Models with large values: they are sent, set, undone and restored like others.
+    @Test func largeValuesAreSentAndSet() throws {
+        var (puts, sets) = (0, 0)
+        for seed in stride(from: 6, to: 90, by: 7) as StrideTo<UInt64> {
+            let run = try MeaningRun(SeededRandom(seed: seed), model: seed)
+            do {
+                try run.run(requests: 400)
+                puts += run.putCount
+                sets += try run.setCount()
+                try run.close()
+            } catch {
+                Issue.record("NEST_SEED=\(seed) NEST_STEPS=400: \(error)")
+            }
+        }
+        #expect(puts > 40 && sets > 5, "\(puts) values were sent, \(sets) were set")
+    }
 }

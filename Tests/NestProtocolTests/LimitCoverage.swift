@@ -17,6 +17,11 @@ enum LimitCoverage {
         "largeValuePieceBytes": ["valuesAreCutIntoPieces"],
         "stagedValuesPerSessionMax": ["aSessionKeepsItsNewestStagedValues"],
         "stagedValueSeconds": ["valuesThatAreNeverSetAreDropped"],
+        "stagedValuesMax": ["stagedValuesOfAllSessionsAreLimited"],
+        "stagedValueBytesMax": ["bytesOfStagedValuesAreLimited"],
+        "valuePartBytes": ["aTurnHasOnePart"],
+        "droppedValuesMax": ["aStepDropsALimitedNumber"],
+        "droppedValueBytesMax": ["oneRevisionThatFreedMuchIsDroppedInSteps"],
         // Connections
         "requestIDMax": ["requestIDsIncrease"],
         "connectionsMax": ["connectionsOverTheMaximumAreRefused"],

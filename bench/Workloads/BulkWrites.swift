@@ -147,7 +147,7 @@ struct BulkCommand: AsyncParsableCommand {
     }
 
     /// A client that commits rows below an item of its own.
-    private final class OtherClient {
+    final class OtherClient {
         private let connection: BenchConnection
         private let parent: ObjectID
         private var nextID: UInt32 = 2

@@ -141,6 +141,9 @@ struct WriteTurns {
         }
     }
 
+    /// The steps that a connection has spent lately.
+    func spent(by id: ConnectionID) -> Int { self.spent[id] ?? 0 }
+
     mutating func note(_ steps: Int, of id: ConnectionID) { self.spent[id, default: 0] += steps }
 
     /// Halves the spent steps, so that older writes count for less.

@@ -113,6 +113,9 @@ package final class Admission {
     /// Charges for answering one waiter of a background read.
     func chargeServedRead() { self.work += Self.requestWork }
 
+    /// Charges for a part of a large value, which takes as long as so many steps of writes.
+    func chargePart(_ steps: Int) { self.work += steps }
+
     /// Charges the work of a whole turn.
     func chargeWholeTurn() { self.work += self.workMax }
 

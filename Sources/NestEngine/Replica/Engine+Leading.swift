@@ -63,6 +63,7 @@ extension Engine {
         guard !replica.hasEnded else { return }
         replica.report(at: self.store.logState, &effects)
         self.store.follow()
+        self.puts.restart()
         if replica.isLeading {
             self.sessions.follow()
             self.connections.removeNumbers { !self.sessions.isKnown($0) }
@@ -73,6 +74,7 @@ extension Engine {
 
     func diverge(_ replica: EngineReplica, because reason: String? = nil, _ effects: inout [EngineEffect]) {
         self.store.follow()
+        self.puts.restart()
         self.sessions.follow()
         replica.set(.ended)
         let position = self.store.logState?.position.position ?? 0
@@ -205,7 +207,6 @@ extension Engine {
                     guard let count = request.reservedCount, let last = pieces.last?.upperBound else { break }
                     let first = ObjectID(last - Int64(count) + 1)
                     self.replies.send(.reserved(first, count: count), id, requestID, &effects)
-                case .value(let row): self.replies.send(.value(row.value, row.type), id, requestID, &effects)
                 default: break
                 }
             }
@@ -213,6 +214,13 @@ extension Engine {
         try self.take(applied, replica, restoresRuns: restoresRuns, &push, now: now, &effects)
         switch open.waiter {
         case .group, .maintenance, .token: break
+        case .value(let id, let item):
+            let value = item.put?.settle()
+            if open.isUnanswered {
+                self.puts.abandon(value == nil ? item.put : nil)
+            } else {
+                self.goOn(item, value, id, &effects)
+            }
         case .lead: self.begin(replica, applied, &effects)
         case .mark(let number):
             guard !open.isUnanswered else { return }
@@ -233,6 +241,10 @@ extension Engine {
             guard let connection = self.connections[id], self.forwardToLeader(request, requestID, connection) else {
                 return self.fail(open, StoreError.overtaken.nestError, replica, &effects)
             }
+        case .value(let id, let item):
+            guard let connection = self.connections[id],
+                self.forwardToLeader(item.request, item.requestID, connection)
+            else { return self.fail(open, StoreError.overtaken.nestError, replica, &effects) }
         case .lead, .maintenance, .mark: self.fail(open, StoreError.overtaken.nestError, replica, &effects)
         }
     }
@@ -246,6 +258,7 @@ extension Engine {
     ) {
         var error = StoreError.overtaken.nestError
         if case .refused(let refusal) = outcome { error = refusal }
+        if case .value(_, let item) = open.waiter { self.puts.abandon(item.put) }
         self.fail(open, error, replica, &effects)
         if case .lead = open.waiter, case .refused(let refusal) = outcome {
             replica.report(.leadRefused(refusal), &effects)
@@ -266,6 +279,7 @@ extension Engine {
         case .token(let id, let requestID, let request):
             if case .forwarded = request { replica.interrupt(id, error) }
             self.replies.send(.failure(error), id, requestID, &effects)
+        case .value(let id, let item): self.fail(item, error, id, &effects)
         case .mark(let number): replica.report(.markAnswered(requestedBy: number, .failure(error)), &effects)
         }
     }

@@ -184,7 +184,7 @@ extension Engine {
 
     private func take(_ note: LogNote, now: Int64, _ effects: inout [EngineEffect]) {
         switch note {
-        case .session, .blocked, .reserved, .value, .leader: break
+        case .session, .blocked, .reserved, .value, .dropArriving, .dropValues, .leader: break
         case .forgetSessions(let numbers):
             let forgotten = Set(numbers)
             for number in numbers { self.sessions.drop(number) }

@@ -11,6 +11,8 @@ final class EngineReplica {
             case group(UncertainGroup)
             /// A token is created or revoked, or ids are reserved.
             case token(ConnectionID, requestID: UInt32, EngineRequest)
+            /// A part of a large value is written.
+            case value(ConnectionID, ValuePuts.Item)
             case mark(requestedBy: UInt64)
             case lead
             /// No request waits: the engine's own work, such as trimming.

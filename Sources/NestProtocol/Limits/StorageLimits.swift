@@ -56,8 +56,23 @@ public struct StorageLimits: Sendable {
     @Bound(.cut, "Large values that a session has sent and that no object has yet; the oldest are dropped")
     public var stagedValuesPerSessionMax = 16
 
-    @Bound(.cut, "Time after which a large value that no object has yet is dropped, with the next part of the journal")
+    @Bound(.cut, "Time after which a large value that no object has yet is dropped")
     public var stagedValueSeconds = 24 * 3_600
+
+    @Bound(.refused, "Large values of all sessions that no object has yet, and parts of those that are arriving")
+    public var stagedValuesMax = 4_096
+
+    @Bound(.refused, "Bytes of the large values of all sessions that no object has yet")
+    public var stagedValueBytesMax = 1 << 30
+
+    @Bound(.inner, "Bytes of a large value that the store takes in one commit; those of others come between them")
+    public var valuePartBytes = 1 << 20
+
+    @Bound(.inner, "Large values that the store deletes in one step, when nothing can set or restore them any more")
+    public var droppedValuesMax = 4_096
+
+    @Bound(.inner, "Bytes of such large values after which a step deletes none more")
+    public var droppedValueBytesMax = 64 << 20
 
     @Bound(.cut, "Undo entries of one session; the oldest are dropped")
     public var undoEntriesPerSessionMax = 1_000

@@ -5,7 +5,9 @@ import NestProtocol
 /// The uploads and downloads of one connection, by the ids of their requests. CHECK counts as a download without
 /// content.
 ///
-/// A transfer that is no longer here was refused or cancelled: frames that still arrive for it are ignored.
+/// A transfer that is no longer here was refused or cancelled: frames that still arrive for it, and work that other
+/// threads still do for it, are ignored. `SessionStateMachine` refuses an id that was used before, also after CANCEL:
+/// so nothing of an old transfer becomes a part of a new one.
 package struct Transfers: Sendable {
     private var uploads: [UInt32: Upload] = [:]
     private var downloads: [UInt32: Download] = [:]

@@ -52,7 +52,9 @@ package struct UploadStage: Sendable {
     private mutating func spool(_ chunk: [UInt8]) throws(NestError) {
         try self.reservation.take(chunk.count)
         do throws(StoreError) {
-            if self.chunks == nil { self.chunks = try SpooledChunks(directory: self.directory) }
+            if self.chunks == nil {
+                self.chunks = try SpooledChunks(directory: self.directory, heldBy: self.reservation)
+            }
             try self.chunks?.append(chunk)
         } catch {
             throw error.nestError

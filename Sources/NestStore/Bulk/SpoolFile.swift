@@ -100,11 +100,14 @@ package final class SpoolFile: Sendable {
 /// A sequence of chunks in a spool file, each preceded by its length in four bytes.
 package struct SpooledChunks: Sendable {
     package let file: SpoolFile
+    /// What counts the bytes of the file until the last copy of these chunks is gone.
+    private let holder: (any AnyObject & Sendable)?
     package private(set) var byteCount = 0
     package private(set) var chunkCount = 0
 
-    package init(directory: String) throws(StoreError) {
+    package init(directory: String, heldBy holder: (any AnyObject & Sendable)? = nil) throws(StoreError) {
         self.file = try SpoolFile(directory: directory)
+        self.holder = holder
     }
 
     package mutating func append(_ chunk: [UInt8]) throws(StoreError) {

@@ -96,7 +96,12 @@ struct SubtreeRows {
             preconditionFailure("only attributes are imported")
         }
         if attribute.type.isLarge, !value.isNull {
-            throw self.refusal(slot, .type, "is \(attribute.type): set it when the objects are imported")
+            throw self.refusal(
+                slot,
+                .type,
+                "is \(attribute.type), whose bytes are not in the rows: import the objects without it, then send it to "
+                    + "each with PUT_VALUE ('nestc put')"
+            )
         }
         if let fault = attribute.fault(value) ?? self.layout.patternFault(slot, value) {
             throw self.refusal(slot, fault.reason, fault.text)

@@ -81,7 +81,12 @@ struct ValueRules {
     }
 
     private func checkBytes(_ report: (String) -> Void) throws(StoreError) {
-        let statement = try self.connection.prepare("SELECT id, type, descriptor, length FROM nest_value ORDER BY id")
+        // Those that are arriving have an empty descriptor.
+        let statement = try self.connection.prepare(
+            """
+            SELECT id, type, descriptor, length FROM nest_value WHERE object NOTNULL OR descriptor != x'' ORDER BY id
+            """
+        )
         defer { statement.reset() }
         while try statement.step() {
             let id = statement.integer(0)

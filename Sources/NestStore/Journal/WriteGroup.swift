@@ -166,7 +166,8 @@ package final class WriteGroup {
                 let description = try body(graph)
                 try graph.validate()
                 if self.store.layout.hasLargeValues {
-                    try graph.placeValues(self.store.values, of: description.sessionNumber)
+                    let (values, base) = (self.store.values, self.store.oldestBase)
+                    try graph.placeValues(values, of: description.sessionNumber, base: base)
                 }
                 changes = try recorder.finish(into: &self.changes)
                 return description

@@ -11,12 +11,18 @@ package enum LogNote: Sendable {
     case blocked(Revision, answer: [UInt8])
     case tokenCreated(Store.Token)
     case tokenRevoked(UInt64)
-    /// The journal's rows up to this revision are dropped, with the blocked entries up to it.
+    /// The journal's rows up to this revision are dropped, with the blocked entries up to it, and one step of large
+    /// values that are unreachable then.
     case trim(through: Revision)
     /// The ids that a session has reserved and that no object has had yet: all of them, ascending.
     case reserved(UInt64, [ClosedRange<Int64>])
-    /// A session has sent a large value, whose pieces are the blocks of the record.
-    case value(ValueTable.Row)
+    /// A session has sent a part of a large value, whose pieces are the blocks of the record. `first`: the number of
+    /// the first one.
+    case value(ValueTable.Row, first: Int, isLast: Bool)
+    /// A large value that has not arrived completely is dropped.
+    case dropArriving(Int64)
+    /// One step of large values that are unreachable is dropped, and nothing of the journal.
+    case dropValues
     /// Of a leader record: what the leader knows about the log's server, and the history of the store from now on.
     case leader(LogServer, historyID: Identifier128)
 
@@ -33,6 +39,8 @@ package enum LogNote: Sendable {
         static let tokenWithIdentityCreated: UInt8 = 8
         static let reserved: UInt8 = 9
         static let value: UInt8 = 10
+        static let dropArriving: UInt8 = 11
+        static let dropValues: UInt8 = 12
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
@@ -73,12 +81,18 @@ package enum LogNote: Sendable {
                 writer.write(objectID: ObjectID(piece.lowerBound))
                 writer.write(objectID: ObjectID(piece.upperBound))
             }
-        case .value(let row):
+        case .value(let row, let first, let isLast):
             writer.write(byte: Tag.value)
             writer.write(varint: row.session)
             writer.write(byte: row.type.rawValue)
             writer.write(raw: row.value.bytes)
             writer.write(integer: row.staged)
+            writer.write(varint: UInt64(first))
+            writer.write(byte: isLast ? 1 : 0)
+        case .dropArriving(let id):
+            writer.write(byte: Tag.dropArriving)
+            writer.write(integer: id)
+        case .dropValues: writer.write(byte: Tag.dropValues)
         case .leader(let server, let historyID):
             writer.write(byte: Tag.leader)
             writer.write(integer: server.timeline)
@@ -138,7 +152,15 @@ package enum LogNote: Sendable {
                 throw DecodingFailure(.invalidValue, "value")
             }
             let staged = try reader.integer(Int64.self, "time")
-            self = .value(ValueTable.Row(session: session, type: type, value: value, staged: staged))
+            let first = try reader.varint("first piece")
+            guard first <= Limits.largeValueBytesMax else { throw DecodingFailure(.outOfRange, "first piece") }
+            self = .value(
+                ValueTable.Row(session: session, type: type, value: value, staged: staged),
+                first: Int(first),
+                isLast: try reader.byte("last part") != 0
+            )
+        case Tag.dropValues: self = .dropValues
+        case Tag.dropArriving: self = .dropArriving(try reader.integer(Int64.self, "value"))
         case Tag.leader:
             let server = LogServer(
                 timeline: try reader.integer(UInt32.self, "timeline"),

@@ -119,21 +119,26 @@ struct RecordApplication {
         self.record.row == nil && self.record.notes.contains { if case .value = $0 { true } else { false } }
     }
 
-    private func apply(_ row: ValueTable.Row) throws(StoreError) {
+    private func apply(_ row: ValueTable.Row, first: Int, isLast: Bool) throws(StoreError) {
         guard self.isOfValue, self.store.layout.hasLargeValues else {
             throw .logDamaged("it has a large value that cannot be here")
         }
-        try self.store.values.insert(row)
-        var verifier = ValueVerifier(row.type)
-        var next = 0
+        let values = self.store.values
+        var pieces: [[UInt8]] = []
         try self.record.forEachBlock { (block) throws(StoreError) in
-            guard block.revision == Revision(0), block.number == next else {
+            guard block.revision == Revision(0), block.number == first + pieces.count else {
                 throw .logDamaged("a piece of a large value is out of place")
             }
-            next += 1
-            verifier.add(block.bytes)
-            try self.store.values.insertPiece(row.value.id, block.number, block.bytes)
+            pieces.append(block.bytes)
         }
+        do throws(StoreError) {
+            try values.write(ValuePart(row: row, first: first, isLast: isLast, pieces: pieces))
+        } catch .refused(let error) {
+            throw .diverged("a part of a large value: \(error.message)")
+        }
+        guard isLast else { return }
+        var verifier = ValueVerifier(row.type)
+        try values.forEachPiece(of: row.value.id) { (_, bytes) throws(StoreError) in verifier.add(bytes) }
         if let fault = verifier.fault(length: row.value.length, digest: row.value.digest) {
             throw .logDamaged("a large value: \(fault.message)")
         }
@@ -160,8 +165,12 @@ struct RecordApplication {
         case .reserved(let session, let pieces):
             try self.reserved.set(pieces, of: session, self.store.connection)
             self.nextUnreserved = max(self.nextUnreserved, (pieces.last?.upperBound ?? 0) + 1)
-        case .value(let row): try self.apply(row)
+        case .value(let row, let first, let isLast): try self.apply(row, first: first, isLast: isLast)
+        case .dropArriving(let id):
+            guard self.store.layout.hasLargeValues else { throw .logDamaged("it drops a large value") }
+            try self.store.values.dropArriving(id)
         case .trim(let revision): try self.trim(through: revision)
+        case .dropValues: try self.store.dropValues(base: self.store.oldestBase, now: self.record.time)
         case .leader(_, let historyID):
             guard self.record.kind == .leader else { throw .logDamaged("a note of a leader is not in its record") }
             try Store.setHistoryID(self.store.connection, historyID)
@@ -184,8 +193,7 @@ struct RecordApplication {
         }
         self.journalBytes -= try self.store.journal.drop(through: revision)
         try self.store.forgetBlocked(through: revision)
-        _ = try self.store.dropValues(through: revision)
-        try self.store.dropStagedValues(now: self.record.time)
+        try self.store.dropValues(base: revision, now: self.record.time)
         self.oldestBase = revision
     }
 }

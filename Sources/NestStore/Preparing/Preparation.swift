@@ -109,8 +109,7 @@ extension Store {
     /// Begins to prepare the revert of a transaction that only inserted, or only deleted, objects.
     package func prepareRevert(of past: PastTransaction, time: Int64, stepsMax: Int) throws(StoreError) -> Preparation?
     {
-        // What is prepared does not follow large values.
-        guard self.canPrepare, !self.layout.hasLargeValues else { return nil }
+        guard self.canPrepare else { return nil }
         var number = 0
         var first: ObjectChange?
         while first == nil, let changes = try past.part(number) { (first, number) = (changes.first, number + 1) }

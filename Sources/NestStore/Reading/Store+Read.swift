@@ -139,9 +139,9 @@ extension Store {
     // MARK: Trimming
 
     /// Drops the oldest rows of the journal while it exceeds its limits; the newest row always stays. Returns the new
-    /// base if it dropped anything. Call it outside a group. It drops at most `rowsMax` rows, and none more when it has
-    /// dropped large values of four times `largeValueBytesMax`, so that no request waits long. Does nothing on a
-    /// follower, which drops what the leader drops.
+    /// base if it dropped any. Then it deletes large values that are unreachable, as many as one step may. It drops at
+    /// most `rowsMax` rows, so that no request waits long. Call it outside a group. Does nothing on a follower, which
+    /// drops what the leader drops.
     package func trimJournal(
         now: Int64,
         revisionsMax: Int = Limits.journalRevisionsMax,
@@ -152,33 +152,34 @@ extension Store {
         var dropped: Revision?
         let oldestTime = try self.journal.oldestTime() ?? now
         let isOld = { (time: Int64) in time > 0 && now - time > Int64(secondsMax) * 1_000_000 }
-        var bytes = try self.journalBytesWithValues()
+        var bytes = self.journalBytes + (try self.freedValueBytes(after: self.oldestBase))
         var isOver =
             self.head.rawValue - self.oldestBase.rawValue > UInt64(revisionsMax) || bytes > Int64(bytesMax)
             || isOld(oldestTime)
-        guard isOver, self.membership?.mayAppend ?? true else { return nil }
         let time = max(now, self.membership?.state.time ?? now)
-        var valueBytesLeft = 4 * Int64(Limits.largeValueBytesMax)
+        let hasUnreachable = try self.hasUnreachableValues(base: self.oldestBase, now: time)
+        guard isOver || hasUnreachable, self.membership?.mayAppend ?? true else { return nil }
         try self.connection.beginWriting()
         do {
             for _ in 0..<rowsMax where isOver {
+                let base = dropped ?? self.oldestBase
                 guard let row = try self.journal.dropOldest() else { break }
                 dropped = row.last
                 self.journalBytes -= row.bytes
-                let valueBytes = try self.dropValues(through: row.last)
-                valueBytesLeft -= valueBytes
-                bytes -= row.bytes + valueBytes
-                guard valueBytesLeft > 0 else { break }
+                bytes -= row.bytes + (try self.freedValueBytes(after: base, through: row.last))
                 let oldest = try self.journal.oldestTime() ?? now
                 isOver =
                     self.head.rawValue - row.last.rawValue > UInt64(revisionsMax) || bytes > Int64(bytesMax)
                     || isOld(oldest)
             }
             if let dropped { try self.forgetBlocked(through: dropped) }
-            if dropped != nil { try self.dropStagedValues(now: time) }
+            let base = dropped ?? self.oldestBase
+            let hasValues = try self.hasUnreachableValues(base: base, now: time)
+            if hasValues { try self.dropValues(base: base, now: time) }
             Failpoint.trimWritten.pass()
-            if let membership = self.membership, let dropped {
-                try self.append(try self.record([.trim(through: dropped)], time: now, membership), membership)
+            if let membership = self.membership, hasValues || dropped != nil {
+                let note = dropped.map { LogNote.trim(through: $0) } ?? .dropValues
+                try self.append(try self.record([note], time: time, membership), membership)
             } else {
                 try self.connection.commit()
             }

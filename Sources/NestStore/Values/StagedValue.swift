@@ -18,17 +18,6 @@ package struct StagedValue: Sendable {
         self.digest = digest
         self.chunks = chunks
     }
-
-    var pieceCount: Int { self.chunks.chunkCount }
-
-    /// Calls `body` with every piece, in order, one at a time.
-    func forEachPiece(_ body: (_ number: Int, [UInt8]) throws(StoreError) -> Void) throws(StoreError) {
-        var (offset, number) = (0, 0)
-        while let (piece, next) = try self.chunks.chunk(at: offset) {
-            try body(number, piece)
-            (offset, number) = (next, number + 1)
-        }
-    }
 }
 
 /// A large value at one revision, from an offset, read completely and kept in a spool file: it needs no open read

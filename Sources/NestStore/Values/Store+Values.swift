@@ -6,17 +6,15 @@ import NestSchema
 extension Store {
     var values: ValueTable { ValueTable(self.connection) }
 
-    /// Puts a value into the store, durable on return: transactions of the session may then set it. Costs one commit.
-    /// Call it outside a transaction. `unsaved`: the session, if the store does not know it yet. Throws a refusal if
-    /// the bytes are not those that were stated, and `overtaken` on a follower.
+    /// Writes the next part of a value, durable on return, and returns the value after the last one: transactions of
+    /// the session may then set it. Costs one commit. Call it outside a transaction, with the time of the first part.
+    /// `unsaved`: the session, if the store does not know it yet.
     ///
-    /// Memory: one piece; in a cluster the record is in a file if it is large.
-    package func put(
-        _ staged: StagedValue,
-        of session: UInt64,
-        unsaved: Session?,
-        now: Int64
-    ) throws(StoreError) -> LargeValue {
+    /// Throws a refusal if the bytes are not those that were stated, `overtaken` on a follower, and `uncertain` if the
+    /// log does not answer: settle the put then. Abandon a put that has failed otherwise.
+    ///
+    /// Memory: a part; in a cluster the record too.
+    package func write(_ put: ValuePut, unsaved: Session?, now: Int64) throws(StoreError) -> LargeValue? {
         guard self.layout.hasLargeValues else {
             throw .refused(.unsupported, "the model has no attribute of the type largeData or largeText")
         }
@@ -26,33 +24,48 @@ extension Store {
         try self.connection.beginWriting()
         do throws(StoreError) {
             if let unsaved { try self.write(unsaved) }
-            let value = LargeValue(id: try self.values.nextID(), length: staged.length, digest: staged.digest)
-            let row = ValueTable.Row(session: session, type: staged.type, value: value, staged: time)
-            try self.values.insert(row)
-            var verifier = ValueVerifier(staged.type)
-            try staged.forEachPiece { (number, bytes) throws(StoreError) in
-                verifier.add(bytes)
-                try self.values.insertPiece(value.id, number, bytes)
-            }
-            if let fault = verifier.fault(length: staged.length, digest: staged.digest) { throw .refused(fault) }
+            let part = try put.next(id: { () throws(StoreError) in try self.values.nextID() }, staged: time)
+            try self.values.write(part)
+            if part.first == 0 { try self.values.requireRoomForStaged() }
+            if part.isLast, let fault = put.fault() { throw .refused(fault) }
             Failpoint.valueWritten.pass()
             if let membership = self.membership {
-                let notes = (unsaved.map { [.session($0)] } ?? []) + [LogNote.value(row)]
-                try self.append(try self.record(staged, notes, time: time, membership), membership)
+                let notes = (unsaved.map { [.session($0)] } ?? []) + [part.note]
+                try self.append(try self.record(part, notes, time: time, membership), membership)
             } else {
                 try self.connection.commit()
             }
             Failpoint.valueDurable.pass()
-            return value
+            return put.settle()
         } catch {
             if self.connection.isInTransaction { try self.rollBackRecord() }
             throw error
         }
     }
 
-    /// Returns a record whose blocks are the pieces of a value.
+    /// Deletes the parts of a value whose put has failed, or whose client has left. If that fails they are dropped with
+    /// the values that were never set. Call it outside a transaction.
+    package func abandon(_ put: ValuePut) throws(StoreError) {
+        guard let id = put.writtenID, self.layout.hasLargeValues else { return }
+        guard self.membership == nil else {
+            return try self.commitNotes { () throws(StoreError) in
+                try self.values.dropArriving(id)
+                return [.dropArriving(id)]
+            }
+        }
+        try self.connection.beginWriting()
+        do throws(StoreError) {
+            try self.values.dropArriving(id)
+            try self.connection.commit()
+        } catch {
+            try self.connection.rollBack()
+            throw error
+        }
+    }
+
+    /// Returns a record whose blocks are the pieces of a part.
     private func record(
-        _ staged: StagedValue,
+        _ part: ValuePart,
         _ notes: [LogNote],
         time: Int64,
         _ membership: LogMembership
@@ -63,46 +76,48 @@ extension Store {
             time: time,
             head: self.head,
             notes: notes,
-            blockCount: staged.pieceCount,
+            blockCount: part.pieces.count,
             directory: self.bulkMemory.directory,
             forEachBlock: { (body) throws(StoreError) in
-                try staged.forEachPiece { (number, bytes) throws(StoreError) in
-                    try body(LogRecord.Block(revision: Revision(0), number: number, bytes: bytes))
+                for (index, piece) in part.pieces.enumerated() {
+                    try body(LogRecord.Block(revision: Revision(0), number: part.first + index, bytes: piece))
                 }
             }
         )
     }
 
-    /// Deletes the values that a drop of the journal through a revision makes unreachable. Returns their bytes.
-    func dropValues(through revision: Revision) throws(StoreError) -> Int64 {
-        self.layout.hasLargeValues ? try self.values.drop(through: revision) : 0
+    /// The values that a store whose journal begins after `base` can no longer reach. `now`: the time of the record, if
+    /// there is one.
+    private func unreachable(base: Revision, now: Int64) -> ValueTable.Unreachable {
+        .init(revision: base, stagedBefore: now - Int64(Limits.stagedValueSeconds) * 1_000_000)
     }
 
-    /// Deletes the values that were staged long ago and never set. `now`: the time of the record that drops a part of
-    /// the journal.
-    func dropStagedValues(now: Int64) throws(StoreError) {
-        guard self.layout.hasLargeValues else { return }
-        try self.values.drop(stagedBefore: now - Int64(Limits.stagedValueSeconds) * 1_000_000)
+    func hasUnreachableValues(base: Revision, now: Int64) throws(StoreError) -> Bool {
+        self.layout.hasLargeValues ? try self.values.has(self.unreachable(base: base, now: now)) : false
     }
 
-    /// The bytes that the journal takes: its own, and those of the values that it can restore.
-    func journalBytesWithValues() throws(StoreError) -> Int64 {
-        guard self.layout.hasLargeValues else { return self.journalBytes }
-        return self.journalBytes + (try self.values.freedBytes())
+    /// Deletes some of the values that are unreachable. The next ticks delete the others.
+    func dropValues(base: Revision, now: Int64) throws(StoreError) {
+        if self.layout.hasLargeValues { try self.values.drop(self.unreachable(base: base, now: now)) }
+    }
+
+    /// The bytes of the values that only the journal's revisions after `base` and up to `last` can restore.
+    func freedValueBytes(after base: Revision, through last: Revision = Revision(.max)) throws(StoreError) -> Int64 {
+        self.layout.hasLargeValues ? try self.values.freedBytes(after: base, through: last) : 0
     }
 }
 
 extension ObjectGraph {
     /// Gives the large values that the request sets to their objects, and frees those that were there. Throws a refusal
     /// with all values that may not be set. Call it behind `validate`.
-    func placeValues(_ values: ValueTable, of session: UInt64) throws(StoreError) {
+    func placeValues(_ values: ValueTable, of session: UInt64, base: Revision) throws(StoreError) {
         var faults: [ValidationFault] = []
         for index in 0..<self.recorder.changedCount {
             guard let layout = self.layout[self.recorder.changedEntity(at: index)], !layout.largeSlots.isEmpty else {
                 continue
             }
             let object = self.recorder.changed(at: index)
-            let slot = try values.follow(object, layout, self.recorder.revision, by: .session(session))
+            let slot = try values.follow(object, layout, self.recorder.revision, by: .session(session, base: base))
             if let slot { faults.append(Self.valueFault(object.entity, layout, slot, self.existing(object.id))) }
         }
         guard faults.isEmpty else { throw Self.refusal(faults) }

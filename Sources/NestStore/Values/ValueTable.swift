@@ -12,8 +12,9 @@ package struct ValueTable {
 
     /// What may set a value.
     enum Setter {
-        /// A request of a session: values that it has staged, and those that the property had before.
-        case session(UInt64)
+        /// A request of a session: values that it has staged, and those that the property had before and that a
+        /// revision after `base` has freed.
+        case session(UInt64, base: Revision)
         /// A part of a request that only restores objects.
         case restoration
         /// A record of the cluster's log: what its writer has checked.
@@ -45,7 +46,7 @@ package struct ValueTable {
     }
 
     private static let statements = [
-        // `object` and `property` are set once, `freed` by every change.
+        // `object` and `property` are set once, `freed` by every change. `descriptor` is empty while the value arrives.
         """
         CREATE TABLE IF NOT EXISTS nest_value (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -70,6 +71,7 @@ package struct ValueTable {
         "CREATE INDEX IF NOT EXISTS nest_value_holder ON nest_value (object, property)",
         "CREATE INDEX IF NOT EXISTS nest_value_freed ON nest_value (freed, length) WHERE freed NOTNULL",
         "CREATE INDEX IF NOT EXISTS nest_value_staged ON nest_value (session) WHERE object ISNULL",
+        "CREATE INDEX IF NOT EXISTS nest_value_unset ON nest_value (staged, length) WHERE object ISNULL",
     ]
 
     static func isThere(_ connection: Connection) throws(StoreError) -> Bool {
@@ -87,8 +89,57 @@ package struct ValueTable {
         return try statement.step() ? statement.integer(0) + 1 : 1
     }
 
+    /// Writes a part of a value. Throws a refusal if the session has lost the parts before it: it has sent too many
+    /// values meanwhile, or was forgotten.
+    func write(_ part: ValuePart) throws(StoreError) {
+        if part.first == 0 {
+            try self.insert(part.row, isWhole: part.isLast)
+        } else if !(try self.isArriving(part.row)) {
+            throw .refused(
+                .limitExceeded,
+                "the session has sent \(Limits.stagedValuesPerSessionMax) other large values before this one was "
+                    + "complete: send fewer at a time"
+            )
+        }
+        for (index, piece) in part.pieces.enumerated() {
+            try self.insertPiece(part.row.value.id, part.first + index, piece)
+        }
+        guard part.isLast, part.first > 0 else { return }
+        let statement = try self.connection.statement("UPDATE nest_value SET descriptor = ?2 WHERE id = ?1")
+        statement.bind(1, part.row.value.id)
+        statement.bind(2, blob: part.row.value.bytes)
+        try statement.run()
+    }
+
+    private func isArriving(_ row: Row) throws(StoreError) -> Bool {
+        let statement = try self.connection.statement(
+            "SELECT 1 FROM nest_value WHERE id = ?1 AND session = ?2 AND object ISNULL AND descriptor = x''"
+        )
+        defer { statement.reset() }
+        statement.bind(1, row.value.id)
+        statement.bind(2, Int64(clamping: row.session))
+        return try statement.step()
+    }
+
+    /// Throws a refusal if the values that no object has yet are more than a store may hold.
+    func requireRoomForStaged() throws(StoreError) {
+        let statement = try self.connection.statement(
+            "SELECT count(*), ifnull(sum(length), 0) FROM nest_value WHERE object ISNULL"
+        )
+        defer { statement.reset() }
+        guard try statement.step() else { return }
+        let (count, bytes) = (statement.integer(0), statement.integer(1))
+        guard count > Limits.stagedValuesMax || bytes > Limits.stagedValueBytesMax else { return }
+        throw .refused(
+            .limitExceeded,
+            "the store holds large values that no object has yet: at most \(Limits.stagedValuesMax) with "
+                + "\(Limits.stagedValueBytesMax) bytes; set them, or send this one later: each is dropped "
+                + "\(Limits.stagedValueSeconds / 3_600) hours after it was sent"
+        )
+    }
+
     /// Inserts a staged value, without its pieces. The session loses its oldest staged ones if it has too many.
-    func insert(_ row: Row) throws(StoreError) {
+    func insert(_ row: Row, isWhole: Bool = true) throws(StoreError) {
         let statement = try self.connection.statement(
             "INSERT INTO nest_value (id, session, type, length, descriptor, staged) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
         )
@@ -96,7 +147,7 @@ package struct ValueTable {
         statement.bind(2, Int64(clamping: row.session))
         statement.bind(3, Int64(row.type.rawValue))
         statement.bind(4, Int64(row.value.length))
-        statement.bind(5, blob: row.value.bytes)
+        statement.bind(5, blob: isWhole ? row.value.bytes : [])
         statement.bind(6, row.staged)
         try statement.run()
         let surplus = try self.connection.statement(
@@ -155,7 +206,7 @@ package struct ValueTable {
         by setter: Setter
     ) throws(StoreError) -> Bool {
         let found = try self.connection.statement(
-            "SELECT session, type, object, property, freed ISNULL FROM nest_value WHERE id = ?1 AND descriptor = ?2"
+            "SELECT session, type, object, property, freed FROM nest_value WHERE id = ?1 AND descriptor = ?2"
         )
         found.bind(1, value.id)
         found.bind(2, blob: value.bytes)
@@ -164,18 +215,23 @@ package struct ValueTable {
             return false
         }
         let (session, type, isStaged) = (found.integer(0), found.integer(1), found.isNull(2))
-        let (holder, property, isHeld) = (found.integer(2), found.integer(3), found.integer(4) != 0)
+        let (holder, property) = (found.integer(2), found.integer(3))
+        let freed = found.isNull(4) ? nil : found.integer(4)
         found.reset()
         guard type == Int64(attribute.type.rawValue) else { return false }
         if !isStaged {
-            guard holder == object.rawValue, property == Int64(attribute.number.rawValue), !isHeld else { return false }
+            guard holder == object.rawValue, property == Int64(attribute.number.rawValue), let freed else {
+                return false
+            }
+            // What only dropped history could restore is going to be deleted.
+            if case .session(_, let base) = setter, freed <= Int64(clamping: base.rawValue) { return false }
             let statement = try self.connection.statement("UPDATE nest_value SET freed = NULL WHERE id = ?1")
             statement.bind(1, value.id)
             try statement.run()
             return true
         }
         switch setter {
-        case .session(let own): guard session == Int64(clamping: own) else { return false }
+        case .session(let own, _): guard session == Int64(clamping: own) else { return false }
         case .restoration: return false
         case .record: break
         }
@@ -201,33 +257,69 @@ package struct ValueTable {
             let end = min(start + Limits.largeValuePieceBytes, bytes.count)
             try self.insertPiece(value.id, number, Array(bytes[start..<end]))
         }
-        _ = try self.hold(value, object, attribute, by: .session(0))
+        _ = try self.hold(value, object, attribute, by: .session(0, base: Revision(0)))
         return value
     }
 
     // MARK: Deleting
 
-    /// Deletes the values that no revision after `revision` can restore. Returns their bytes.
-    func drop(through revision: Revision) throws(StoreError) -> Int64 {
-        let statement = try self.connection.statement("SELECT id, length FROM nest_value WHERE freed <= ?1")
-        statement.bind(1, Int64(clamping: revision.rawValue))
-        var ids: [Int64] = []
-        var bytes: Int64 = 0
-        while try statement.step() {
-            ids.append(statement.integer(0))
-            bytes += statement.integer(1)
-        }
-        statement.reset()
-        try self.delete(ids)
-        return bytes
+    /// Which values can no longer be set or restored: those freed up to a revision, and those staged before a time that
+    /// no object has.
+    struct Unreachable {
+        let revision: Revision
+        let stagedBefore: Int64
     }
 
-    /// Deletes the values that were staged before a time and never set.
-    func drop(stagedBefore time: Int64) throws(StoreError) {
+    /// Whether there are values to drop.
+    func has(_ unreachable: Unreachable) throws(StoreError) -> Bool {
         let statement = try self.connection.statement(
-            "SELECT id FROM nest_value WHERE object ISNULL AND staged < ?1"
+            """
+            SELECT EXISTS (SELECT 1 FROM nest_value WHERE freed <= ?1)
+                OR EXISTS (SELECT 1 FROM nest_value WHERE object ISNULL AND staged < ?2)
+            """
         )
-        statement.bind(1, time)
+        defer { statement.reset() }
+        statement.bind(1, Int64(clamping: unreachable.revision.rawValue))
+        statement.bind(2, unreachable.stagedBefore)
+        return try statement.step() && statement.integer(0) != 0
+    }
+
+    /// Deletes unreachable values, the longest unreachable ones first: at most `Limits.droppedValuesMax`, and none more
+    /// when they have `Limits.droppedValueBytesMax`. What is deleted depends on the table alone: every node of a
+    /// cluster deletes the same.
+    func drop(_ unreachable: Unreachable) throws(StoreError) {
+        var (countLeft, bytesLeft) = (Limits.droppedValuesMax, Int64(Limits.droppedValueBytesMax))
+        for (sql, bound) in [
+            (
+                "SELECT id, length FROM nest_value WHERE freed <= ?1 ORDER BY freed, length, id LIMIT ?2",
+                Int64(clamping: unreachable.revision.rawValue)
+            ),
+            (
+                "SELECT id, length FROM nest_value WHERE object ISNULL AND staged < ?1 "
+                    + "ORDER BY staged, length, id LIMIT ?2",
+                unreachable.stagedBefore
+            ),
+        ] {
+            let statement = try self.connection.statement(sql)
+            statement.bind(1, bound)
+            statement.bind(2, Int64(countLeft))
+            var ids: [Int64] = []
+            while bytesLeft > 0, try statement.step() {
+                ids.append(statement.integer(0))
+                bytesLeft -= statement.integer(1)
+            }
+            statement.reset()
+            try self.delete(ids)
+            countLeft -= ids.count
+        }
+    }
+
+    /// Deletes a value that has not arrived completely.
+    func dropArriving(_ id: Int64) throws(StoreError) {
+        let statement = try self.connection.statement(
+            "SELECT id FROM nest_value WHERE id = ?1 AND object ISNULL AND descriptor = x''"
+        )
+        statement.bind(1, id)
         try self.delete(statement)
     }
 
@@ -284,12 +376,15 @@ package struct ValueTable {
         )
     }
 
-    /// Returns the bytes of freed values, which count as a part of the journal.
-    func freedBytes() throws(StoreError) -> Int64 {
+    /// Returns the bytes of the values that were freed after a revision, and up to another one: they count as a part of
+    /// the journal.
+    func freedBytes(after base: Revision, through last: Revision = Revision(.max)) throws(StoreError) -> Int64 {
         let statement = try self.connection.statement(
-            "SELECT ifnull(sum(length), 0) FROM nest_value WHERE freed NOTNULL"
+            "SELECT ifnull(sum(length), 0) FROM nest_value WHERE freed > ?1 AND freed <= ?2"
         )
         defer { statement.reset() }
+        statement.bind(1, Int64(clamping: base.rawValue))
+        statement.bind(2, Int64(clamping: last.rawValue))
         return try statement.step() ? statement.integer(0) : 0
     }
 

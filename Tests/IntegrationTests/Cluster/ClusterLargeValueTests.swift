@@ -73,11 +73,11 @@ extension ProcessTests {
             try await world.leader()
             try await CommandLineUser(first).output("add", "Paper")
             try await first.killNow()
-            // The leader record has passed the points of the log.
-            let number = point == "value.written" ? 1 : 2
+            // In the second of three parts. The leader record has passed the points of the log.
+            let number = point == "value.written" ? 2 : 3
             try await first.start(environment: ["NEST_FAILPOINTS": "\(point)=\(number)"])
             try await world.leader()
-            let bytes = ProcessTests.LargeValueCommands.bytes(700_000, seed: 5)
+            let bytes = ProcessTests.LargeValueCommands.bytes(2_500_000, seed: 5)
             let file = "\(directory.path)/file"
             try Data(bytes).write(to: URL(fileURLWithPath: file))
             let user = await CommandLineUser(first)

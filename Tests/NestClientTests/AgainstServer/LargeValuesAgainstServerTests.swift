@@ -1,3 +1,4 @@
+import ChaosProxy
 import NestClient
 import NestModel
 import NestProtocol
@@ -171,6 +172,74 @@ extension SocketTests {
                     _ = try await Self.insert(value, first)
                 }
             }
+        }
+
+        /// Reads a value through a proxy. `during`: runs behind the parts with these numbers.
+        private static func readThroughProxy(
+            _ bytes: [UInt8],
+            _ during: @escaping (_ part: Int, ChaosProxy, NestClient, ObjectID) async throws -> Void
+        ) async throws -> [UInt8] {
+            try await withServer { configuration in
+                configuration.store.model = Self.model
+            } _: { port, _ in
+                let proxy = try await ChaosProxy.start(to: .init(port: port))
+                var configuration = Fixtures.configuration(await proxy.port)
+                configuration.reconnectPauseMax = .milliseconds(20)
+                var read: [UInt8] = []
+                try await NestClient.withClient(Fixtures.configuration(port)) { writer in
+                    let id = try await Self.insert(try await writer.send(.largeData, bytes), writer)
+                    try await NestClient.withClient(configuration) { reader in
+                        var parts = 0
+                        let value = try await reader.readValue(of: id, Self.image) { part, received, value in
+                            read += part
+                            #expect(received == read.count && value.length == bytes.count)
+                            parts += 1
+                            try await during(parts, proxy, writer, id)
+                        }
+                        #expect(value.length == bytes.count)
+                    }
+                }
+                await proxy.stop()
+                return read
+            }
+        }
+
+        /// The connection is lost after several parts, more often than a read may begin again without a byte.
+        @Test func aReadGoesOnWhenTheConnectionIsLost() async throws {
+            var random = SeededRandom(seed: 12)
+            let bytes = random.bytes(3_000_000)
+            var losses = 0
+            let read = try await Self.readThroughProxy(bytes) { part, proxy, _, _ in
+                guard part <= 8 else { return }
+                losses += 1
+                await proxy.resetAll()
+            }
+            #expect(read == bytes && losses == 8)
+        }
+
+        /// While the connection is lost the object gets another value, as long, longer or shorter.
+        @Test(arguments: [3_000_000, 4_000_000, 10]) func aReadThatGoesOnNoticesAnotherValue(length: Int) async throws {
+            var random = SeededRandom(seed: 13)
+            let (bytes, other) = (random.bytes(3_000_000), random.bytes(length))
+            await #expect {
+                _ = try await Self.readThroughProxy(bytes) { part, proxy, writer, id in
+                    guard part == 2 else { return }
+                    try await Self.set(id, try await writer.send(.largeData, other), writer)
+                    await proxy.resetAll()
+                }
+            } throws: { ($0 as? NestError)?.code == .conflict }
+        }
+
+        /// A server that is gone for good ends the read.
+        @Test func aReadEndsWhenTheServerIsGone() async throws {
+            var random = SeededRandom(seed: 14)
+            await #expect {
+                _ = try await Self.readThroughProxy(random.bytes(3_000_000)) { part, proxy, _, _ in
+                    guard part == 1 else { return }
+                    await proxy.follow(.fixed(try Faults("refuse")))
+                    await proxy.resetAll()
+                }
+            } throws: { $0 is NestError }
         }
 
         /// A part that was read before the object got another value is not continued with the other's bytes.

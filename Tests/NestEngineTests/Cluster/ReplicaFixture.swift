@@ -7,7 +7,7 @@ import Testing
 /// Two nodes of a cluster whose log works; the first one leads.
 final class ReplicaFixture {
     private let directory = TemporaryDirectory(inMemory: true)
-    let log = SimulatedLog(isReplicated: true, nil)
+    let log: SimulatedLog
     private(set) var nodes: [SimulatedNode] = []
     private var clients: [(node: SimulatedNode, client: SimulatedClient)] = []
     private(set) var effects: [EngineEffect] = []
@@ -21,7 +21,9 @@ final class ReplicaFixture {
     var leader: SimulatedNode { self.nodes[0] }
     var follower: SimulatedNode { self.nodes[1] }
 
-    init() throws {
+    /// `hasValues`: whether items have a large value.
+    init(hasValues: Bool = false) throws {
+        self.log = SimulatedLog(isReplicated: true, nil, hasValues: hasValues)
         for index in 0..<2 {
             let node = try SimulatedNode(
                 index,

@@ -66,8 +66,12 @@ final class SimulatedLog: @unchecked Sendable {
 
     static let leaseMilliseconds: Int64 = 90
 
-    init(isReplicated: Bool, _ mutant: Mutant?) {
-        let first = ClusterTemplate.of(isReplicated: isReplicated)
+    /// Whether the stores of the cluster have large values.
+    let hasValues: Bool
+
+    init(isReplicated: Bool, _ mutant: Mutant?, hasValues: Bool = false) {
+        let first = ClusterTemplate.of(isReplicated: isReplicated, hasValues: hasValues)
+        self.hasValues = hasValues
         self.mutant = mutant
         self.server = LogServer(timeline: 1, isReplicated: isReplicated)
         self.records = [
@@ -233,6 +237,8 @@ final class SimulatedAppender: SharedLog, @unchecked Sendable {
 
     /// What becomes of the next append; for tests of one case.
     var nextFate: Fate?
+    /// The appends that succeed before it.
+    var appendsBeforeFate = 0
     /// The append without an answer.
     private(set) var open: SimulatedLog.Append?
     private(set) var unknownCount = 0
@@ -248,8 +254,10 @@ final class SimulatedAppender: SharedLog, @unchecked Sendable {
         let append = SimulatedLog.Append(bytes: record.bytes, chain: chain, after: after)
         guard !self.isCut else { return self.lose(append) }
         self.log.sessions.insert(self.node)
-        let fate = self.nextFate ?? self.randomFate(append)
-        self.nextFate = nil
+        let isItsTurn = self.nextFate == nil || self.appendsBeforeFate == 0
+        if !isItsTurn { self.appendsBeforeFate -= 1 }
+        let fate = isItsTurn ? self.nextFate ?? self.randomFate(append) : nil
+        if isItsTurn { self.nextFate = nil }
         switch fate {
         case .neverArrives: return self.lose(append)
         case .arrivesWithoutAnswer:

@@ -69,7 +69,7 @@ final class SimulatedNode {
         appender.isFaulty = self.isFaulty
         self.appender = appender
         self.setCut()
-        var configuration = Store.Configuration(location: .file(self.path), model: .nestedList)
+        var configuration = Store.Configuration(location: .file(self.path), model: ClusterTemplate.of(self.log).model)
         configuration.log = appender
         let store = try Store(configuration, newHistoryID: Identifier128(high: 0, low: 1))
         self.store = store
@@ -260,6 +260,7 @@ final class SimulatedNode {
 
 /// The first state of all simulated clusters.
 struct ClusterTemplate {
+    let model: ManagedObjectModel
     let file: [UInt8]
     let entry: LogEntry
     let record: LogRecord
@@ -268,14 +269,21 @@ struct ClusterTemplate {
     static let replicated = try! ClusterTemplate(isReplicated: true)
     static let single = try! ClusterTemplate(isReplicated: false)
 
-    static func of(isReplicated: Bool) -> ClusterTemplate { isReplicated ? Self.replicated : Self.single }
-    static func of(_ log: SimulatedLog) -> ClusterTemplate { Self.of(isReplicated: log.server.isReplicated) }
+    static let withValues = try! ClusterTemplate(isReplicated: true, EngineFixture.modelWithValues)
 
-    private init(isReplicated: Bool) throws {
+    static func of(isReplicated: Bool, hasValues: Bool = false) -> ClusterTemplate {
+        hasValues ? Self.withValues : isReplicated ? Self.replicated : Self.single
+    }
+    static func of(_ log: SimulatedLog) -> ClusterTemplate {
+        Self.of(isReplicated: log.server.isReplicated, hasValues: log.hasValues)
+    }
+
+    private init(isReplicated: Bool, _ model: ManagedObjectModel = .nestedList) throws {
+        self.model = model
         let directory = TemporaryDirectory(inMemory: true)
         let path = directory.path + "/nest.sqlite"
         let store = try Store(
-            .init(location: .file(path), model: .nestedList),
+            .init(location: .file(path), model: model),
             newHistoryID: Self.historyID
         )
         let (record, position) = try store.enterCluster(

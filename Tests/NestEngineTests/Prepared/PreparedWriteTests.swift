@@ -263,4 +263,51 @@ import Testing
         #expect(try self.finish(fixture, heavy, .undo(key: nil, UndoOptions())) != nil)
         #expect(try fixture.children(list) == before && fixture.children(below).contains(added))
     }
+
+    /// Large values of other entities do not keep an undo from being prepared; those of its own objects do, and come
+    /// back.
+    @Test(arguments: [false, true]) func undoBesideLargeValuesIsPrepared(isOfItems: Bool) throws {
+        let scan = AttributeDescription(number: 1, name: "bytes", type: .largeData, isOptional: true)
+        let scans = EntityDescription(number: 2, name: "Scan", attributes: [scan], relationships: [])
+        let model =
+            isOfItems
+            ? EngineFixture.modelWithValues
+            : ManagedObjectModel(entities: ManagedObjectModel.nestedList.entities + [scans])
+        let fixture = try EngineFixture(model: model, preparedObjectsMin: 40)
+        let client = try fixture.connect(session: 1)
+        func finish(_ id: UInt32) throws -> Bool {
+            var isPrepared = false
+            for _ in 0..<1_000 where client.replies[id] == nil || fixture.engine.hasBacklog {
+                isPrepared = try client.replies[id] == nil && fixture.preparedFormat() || isPrepared
+                try fixture.perform([])
+            }
+            _ = try #require(client.replies[id]?.receipt)
+            return isPrepared
+        }
+        let rows = (0..<400).map { (depth: $0 == 0 ? 0 : min(1 + ($0 - 1) % 10, 3), title: "\($0)") }
+        let importing = client.request(
+            try EngineFixture.importing(rows, under: EngineFixture.root, directory: fixture.path)
+        )
+        try fixture.perform([importing.input])
+        #expect(try finish(importing.id))
+        let item = try #require(client.replies[importing.id]?.receipt?.firstInserted)
+        if isOfItems {
+            let put = client.request(try EngineFixture.putting(100_000))
+            try fixture.perform([put.input])
+            try fixture.perform([])
+            try fixture.write(client, [EngineFixture.setting(item, try #require(client.replies[put.id]?.largeValue))])
+        }
+        let deletion = client.request(.transaction(WriteTransaction(mutations: [.delete(.object(item))])))
+        try fixture.perform([deletion.input])
+        #expect(try finish(deletion.id) == !isOfItems)
+        #expect(try fixture.children().isEmpty)
+        let undo = client.request(.undo(key: nil, UndoOptions(policy: .keep), expected: nil))
+        try fixture.perform([undo.input])
+        // For items it is given up when the first of them is read.
+        let isPrepared = try finish(undo.id)
+        #expect(isPrepared || isOfItems)
+        #expect(try fixture.children().count == 1)
+        #expect(try fixture.store.reader.check(deadline: .none) { _ in }.problems == [])
+        if isOfItems { #expect(try fixture.store.valueRows("nest_value", where: "freed ISNULL") == 1) }
+    }
 }

@@ -107,6 +107,11 @@ struct ServerSessionTests {
         #expect(machine.received(Self.frame(GetModel(), id: 6)) == .request(.getModel, id: 6))
         #expect(Self.code(machine.received(Self.frame(GetModel(), id: Limits.viewIDMin))) == .requestID)
         #expect(machine.lastRequestID == 6)
+        // CANCEL does not make an id free: what is still on its way of a transfer is never part of another one.
+        let get = GetValue(ObjectID(2), PropertyNumber(1))
+        #expect(machine.received(Self.frame(get, id: 7)) == .request(.getValue, id: 7))
+        #expect(machine.received(Self.frame(Cancel(), id: 7)) == .part(.cancel, id: 7))
+        #expect(Self.code(machine.received(Self.frame(get, id: 7))) == .requestID)
         let last = Limits.requestIDMax
         #expect(machine.received(Self.frame(GetModel(), id: last)) == .request(.getModel, id: last))
         #expect(Self.code(machine.received(Self.frame(GetModel(), id: 0))) == .protocolViolation)

@@ -1,3 +1,4 @@
+import NestEngine
 import NestProtocol
 import NestModel
 import NestServer
@@ -170,6 +171,42 @@ struct ServerTransferTests {
         var accepting = stage()
         try accepting.append([SubtreeChunk(packing: rows, nil).bytes])
         try accepting.append([SubtreeChunk(packing: rows, rowCount: Limits.chunkRowsMax, Zstandard.Compressor()).bytes])
+    }
+
+    /// What waits for the engine counts until the engine has taken or dropped it.
+    @Test func anUploadHoldsItsBytesUntilItIsDropped() throws {
+        let budget = SpoolBudget(bytesMax: 1 << 20)
+        var value: StagedValue? = try Self.stagedValue(budget)
+        #expect(budget.byteCount == 100_000)
+        var request: EngineRequest? = .putValue(try #require(value))
+        value = nil
+        withExtendedLifetime(request) { #expect(budget.byteCount == 100_000) }
+        request = nil
+        #expect(budget.byteCount == 0)
+        var subtree: StagedSubtree? = try Self.stagedSubtree(budget)
+        #expect(subtree != nil && budget.byteCount > 0)
+        subtree = nil
+        #expect(budget.byteCount == 0)
+    }
+
+    private static func stagedValue(_ budget: SpoolBudget) throws -> StagedValue {
+        let bytes = [UInt8](repeating: 7, count: 100_000)
+        let request = PutValue(.largeData, length: bytes.count, digest: [UInt8](repeating: 0, count: 32))
+        var stage = UploadStage(request, directory: "/tmp", reservation: SpoolReservation(budget))
+        let body = SubtreeChunk(packing: bytes, nil).bytes
+        try stage.append([body])
+        var checksum = SubtreeChecksum()
+        checksum.add(body)
+        return try stage.finish(request, length: bytes.count, checksum: checksum.value)
+    }
+
+    private static func stagedSubtree(_ budget: SpoolBudget) throws -> StagedSubtree {
+        var stage = UploadStage(Self.request, directory: "/tmp", reservation: SpoolReservation(budget))
+        let rows = Self.rows([0, 1])
+        try stage.append([rows])
+        var checksum = SubtreeChecksum()
+        checksum.add(rows)
+        return try stage.finish(Self.request, rowCount: 2, checksum: checksum.value)
     }
 
     @Test func aReservationReturnsItsBytes() throws {

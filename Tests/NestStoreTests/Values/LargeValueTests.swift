@@ -18,7 +18,7 @@ import Testing
         }
         if !Seeds.isUsual { print(counts.sorted { $0.key < $1.key }) }
         guard Seeds.isUsual else { return }
-        for name in ["inserted", "set", "deleted", "reverted", "trimmed", "misused", "reopened"] {
+        for name in ["inserted", "set", "deleted", "reverted", "trimmed", "misused", "reopened", "in parts"] {
             #expect(counts[name, default: 0] > 5, "\(name): \(counts)")
         }
         if isReplicated { #expect(counts["exchanged", default: 0] > 5, "\(counts)") }
@@ -58,30 +58,6 @@ import Testing
         try fixture.store.access { try fixture.store.forgetSessions([1]) }
         #expect(try history.values("SELECT count(*) FROM nest_value WHERE id != \(other.id)") == 0)
         #expect(try history.values("SELECT count(*) FROM nest_value_piece") == 1)
-        let replica = try #require(fixture.replica)
-        try replica.catchUp()
-        #expect(try replica.isEqual(to: fixture.store))
-    }
-
-    /// They go with the next part of the journal, on every node.
-    @Test func valuesThatAreNeverSetAreDropped() throws {
-        let history = try ValueHistory(seed: 1, isReplicated: true)
-        let fixture = history.fixture
-        let value = try history.put([1, 2, 3], .largeData)
-        let insert = Mutation.insert(
-            entity: ValueHistory.photo,
-            values: [PropertyAssignment(ValueHistory.title, .value(.string("a")))],
-            placements: []
-        )
-        try fixture.perform(insert)
-        try fixture.perform(insert)
-        func trim(at time: Int64) throws -> Int {
-            _ = try fixture.store.access { try fixture.store.trimJournal(now: time, bytesMax: 0, rowsMax: 1) }
-            return try history.values("SELECT count(*) FROM nest_value WHERE id = \(value.id)")
-        }
-        let day = Int64(Limits.stagedValueSeconds) * 1_000_000
-        #expect(try trim(at: day - 1_000_000) == 1)
-        #expect(try trim(at: day + 1_000_000) == 0)
         let replica = try #require(fixture.replica)
         try replica.catchUp()
         #expect(try replica.isEqual(to: fixture.store))
@@ -156,8 +132,8 @@ import Testing
         let history = try ValueHistory(seed: 1, isReplicated: false)
         var store = try open(ValueHistory.model)
         let staged = try history.staged([1, 2, 3], .largeData)
-        let value = try store.access { try store.put(staged, of: 1, unsaved: nil, now: 1) }
-        _ = try store.access { try store.put(staged, of: 1, unsaved: nil, now: 1) }
+        let value = try store.access { try store.put(staged, of: 1, now: 1) }
+        _ = try store.access { try store.put(staged, of: 1, now: 1) }
         try store.access {
             let group = try store.beginGroup(time: 1, alwaysSavepoint: false)
             _ = try group.request(inSavepoint: true) { graph in

@@ -5,6 +5,27 @@ import Testing
 
 @testable import NestStore
 
+extension Store {
+    /// Puts a whole value. Each part is a commit, after which `between` runs.
+    func put(
+        _ staged: StagedValue,
+        of session: UInt64,
+        now: Int64,
+        between: () throws -> Void = {}
+    ) throws -> LargeValue {
+        let put = ValuePut(staged, of: session, piecesPerPart: 2)
+        do {
+            while true {
+                if let value = try self.write(put, unsaved: nil, now: now) { return value }
+                try between()
+            }
+        } catch {
+            try self.abandon(put)
+            throw error
+        }
+    }
+}
+
 /// A random history of objects with large values, against a dictionary of their bytes. Also with a follower, which must
 /// have equal tables, and takes the lead at times.
 final class ValueHistory {
@@ -121,7 +142,25 @@ final class ValueHistory {
     func put(_ bytes: [UInt8], _ type: AttributeType, of session: UInt64 = 1) throws -> LargeValue {
         let staged = try self.staged(bytes, type)
         return try self.store.access {
-            try self.store.put(staged, of: session, unsaved: nil, now: self.fixture.time)
+            try self.store.put(staged, of: session, now: self.fixture.time) { try self.meddle(session) }
+        }
+    }
+
+    /// What others do between two parts of a value.
+    private func meddle(_ session: UInt64) throws {
+        self.count("in parts")
+        switch self.random.below(6) {
+        case 0: try self.trim(all: false)
+        case 1: _ = try self.store.put(try self.staged([7], .largeData), of: 3, now: self.fixture.time)
+        case 2:
+            // Nothing sets what has not arrived. Its number is the newest one.
+            let id = Int64(try self.values("SELECT max(id) FROM nest_value"))
+            guard let photo = self.anyID() else { return }
+            for digest in [[UInt8](repeating: 0, count: 32), self.random.bytes(32)] {
+                let value = LargeValue(id: id, length: 3, digest: digest)
+                #expect(throws: StoreError.self, "\(self.what)") { try self.assign(photo, Self.image, value) }
+            }
+        default: break
         }
     }
 
@@ -282,7 +321,7 @@ final class ValueHistory {
                     {
                         let staged = try self.staged(bytes, .largeData, digest: self.random.bytes(32))
                         _ = try self.store.access {
-                            try self.store.put(staged, of: 1, unsaved: nil, now: self.fixture.time)
+                            try self.store.put(staged, of: 1, now: self.fixture.time)
                         }
                     }
                 )
