@@ -6,7 +6,7 @@ import { describeColumns, fillCell, heads, totalWords, widths } from './columns.
 import { Cursor } from './cursor.js';
 import { lineCount, linesOf, rowAt, scale } from './layout.js';
 import { CHANGE, QUERY, SCROLL } from './live.js';
-import { animate } from './motion.js';
+import { Motion } from './motion.js';
 
 const ROW = 34;
 /** Rows drawn beyond the view on each side. */
@@ -41,6 +41,7 @@ export class Sheet {
   /** Where the rows that are drawn begin and end. */
   #drawn = { from: 0, to: 0 };
   #observer;
+  #motion = new Motion();
 
   constructor(on) {
     this.#on = on;
@@ -66,6 +67,7 @@ export class Sheet {
 
   close() {
     this.#observer.disconnect();
+    this.#motion.close();
     cancelAnimationFrame(this.#frame);
   }
 
@@ -196,10 +198,11 @@ export class Sheet {
     else if (now && now.line !== anchor.line) this.#setTop(this.#top + (now.line - anchor.line) * ROW);
     this.#draw();
     if (cause !== SCROLL) {
-      const { remote, who } = animate(this.#rows, {
+      const isWaiting = (id) => pendingOf(state, id) !== 'none';
+      const { remote, who } = this.#motion.show(this.#rows, {
         old, now: byID, delta: (id) => (old.get(id).line - byID.get(id).line) * ROW - (top - this.#top),
-        columns: this.#columns, change: cause === CHANGE ? change : null,
-        isOwn: (id) => pendingOf(state, id) !== 'none' || pendingOf(past, id) !== 'none',
+        columns: this.#columns, change: cause === CHANGE ? change : null, isWaiting,
+        isOwn: (id) => isWaiting(id) || pendingOf(past, id) !== 'none',
       });
       if (remote > 0) this.#on.onRemote(remote, who);
     }
