@@ -9,7 +9,7 @@ const MOVE_MS = 320;
 /** How long a cell lights up that has changed, in milliseconds. */
 const LIGHT_MS = 2_200;
 /** Of more rows that move, only those are seen to move that go further than one row makes room for another. */
-const MOVING_MAX = 60;
+const MOVING_MAX = 24;
 /** A row makes room by its height, in pixels. */
 const ROOM = 34;
 /** A row that comes from further away begins here, in pixels. */
@@ -25,9 +25,11 @@ export function authorOf({ own = [], authors = [] }) {
   return names.size === 1 ? labelText([...names][0]) : null;
 }
 
+const NONE = Object.freeze([]);
+
 /** The cells of the columns that differ between two rows. */
 function changedCells(element, columns, before, after) {
-  if (before === after) return [];
+  if (before === after) return NONE;
   return element.cells_.filter((_, index) => {
     const { path, label } = columns[index];
     return !isSame(before.get(path), after.get(path)) || (label && !isSame(before.get(label), after.get(label)));
@@ -67,11 +69,11 @@ export class Motion {
     // A hidden page has no frames.
     const isStill = calm.matches || document.hidden;
     let remote = 0;
-    for (const [id, element] of elements) {
+    elements.forEach((element, id) => {
       const past = old.get(id);
       let isChanged = false;
       if (past === undefined) {
-        if (old.size === 0) continue;
+        if (old.size === 0) return;
         isChanged = true;
         if (!isStill) this.#come.add(element);
       } else {
@@ -84,10 +86,10 @@ export class Motion {
           if (!isStill && !isWaiting(id)) for (const cell of cells) this.#lit.add(cell);
         }
       }
-      if (!isChanged || !change || isOwn(id)) continue;
+      if (!isChanged || !change || isOwn(id)) return;
       if (who) tag(element, who);
       if (!change.own?.length) remote += 1;
-    }
+    });
     if (this.#away.size + this.#come.size + this.#lit.size > 0) {
       this.#frame ??= requestAnimationFrame(() => this.#begin());
     }
@@ -100,9 +102,10 @@ export class Motion {
     const isCrowd = moved.length > MOVING_MAX;
     for (const [element, by] of moved) {
       if (isCrowd && Math.abs(by) <= ROOM) continue;
-      const { transform } = element.style;
       const from = Math.max(-FAR, Math.min(by, FAR));
-      element.animate([{ transform: `${transform} translateY(${from}px)` }, { transform }],
+      // The one before would go on unseen.
+      element.glide_?.cancel();
+      element.glide_ = element.animate([{ transform: `translateY(${from}px)` }, { transform: 'none' }],
         { duration: MOVE_MS, easing: 'ease-out' });
     }
     for (const element of this.#come) element.animate([{ opacity: 0 }, { opacity: 1 }], { duration: MOVE_MS });
