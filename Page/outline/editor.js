@@ -13,6 +13,8 @@ export class Editor {
   #texts;
   #selecting = null;
   #caretTimer = null;
+  /** The cell that says that the field is in it. */
+  #owner = null;
   /** The column that ↑ and ↓ keep. */
   column = null;
   /** The number of the row among all, when it was last there. */
@@ -154,11 +156,12 @@ export class Editor {
     const number = this.#tree.place(this.key);
     if (number >= 0) this.lastPlace = number;
     const shown = this.#rows.elementOf(this.key);
-    for (const owner of this.#rows.list.querySelectorAll('[aria-owns]')) {
-      if (owner !== shown.cell) owner.removeAttribute('aria-owns');
+    if (this.#owner !== shown.cell) {
+      this.#owner?.removeAttribute('aria-owns');
+      this.#owner = shown.cell;
+      this.element.id = 'editor';
+      shown.cell.setAttribute('aria-owns', 'editor');
     }
-    this.element.id = 'editor';
-    shown.cell.setAttribute('aria-owns', 'editor');
     const box = under.getBoundingClientRect();
     const layer = this.#rows.layer.getBoundingClientRect();
     const { style } = this.element;

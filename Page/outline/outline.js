@@ -109,6 +109,7 @@ export class Outline {
     for (const end of this.#closed) end();
     this.texts.flushAll();
     this.editor.remove();
+    this.drafts.close();
     this.rows.close();
     this.keyboard.close();
     this.clipboard.close();

@@ -51,6 +51,7 @@ export class RowElement {
     this.title = make('div', { className: 'title', dir: 'auto' });
     this.note = make('div', { className: 'note', dir: 'auto' });
     this.chips = make('div', { className: 'chips' });
+    this.chipsState = '|';
     this.people = make('div', { className: 'here', data: { who: '' } });
     this.mark = make('span', { className: 'pending-mark' });
     this.cell = make('div', { role: 'gridcell', className: 'cell' }, this.people, mayEdit ? this.more : null, this.fold,

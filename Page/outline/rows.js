@@ -11,6 +11,8 @@ const BESIDE = 8;
 /** Rows in the page, at most: also on the highest screens. */
 const DRAWN_MAX = 148;
 const MOVE_MS = 180;
+/** Of more rows that move, only those are seen to move that go further than a new row makes others go. */
+const MOVING_MAX = 40;
 
 export class Rows {
   #tree;
@@ -48,6 +50,7 @@ export class Rows {
   close() {
     this.observer.disconnect();
     cancelAnimationFrame(this.#frame);
+    cancelAnimationFrame(this.#glideFrame);
   }
 
   #resized() {
@@ -113,7 +116,9 @@ export class Rows {
   show({ isElsewhere = false, animates = true } = {}) {
     const viewport = this.#viewport;
     const isMoving = performance.now() - this.#movedAt < MOVE_MS;
-    const before = isElsewhere || !animates || isMoving || calm.matches ? null : this.#tops();
+    // A hidden page has no frames.
+    const isStill = isElsewhere || !animates || isMoving || calm.matches || document.hidden;
+    const before = isStill ? null : this.#placed;
     const held = isElsewhere ? null : this.#held();
     viewport.total = this.#tree.total;
     if (isElsewhere) this.#start();
@@ -122,7 +127,7 @@ export class Rows {
       if (place >= 0) Object.assign(viewport, { index: place, offset: held.top, wantsEnd: false });
     }
     this.draw();
-    if (before) this.#animate(before);
+    if (before) this.#glide(before);
   }
 
   #start() {
@@ -134,28 +139,32 @@ export class Rows {
   #held() {
     const { index, offset, height } = this.#viewport;
     if (index === 0 && offset >= 0 && this.#focus.key === null) return null;
-    const tops = this.#tops();
-    const isInView = (key) => tops.get(key) >= 0 && tops.get(key) < height && this.#tree.index(key) >= 0;
     const { key: focus } = this.#focus;
-    if (focus !== null && isInView(focus)) return { key: focus, top: tops.get(focus) };
+    const top = focus === null ? null : this.#topInView(focus);
+    if (top !== null) return { key: focus, top };
     if (index === 0 && offset >= 0) return null;
-    for (const [key, top] of tops) if (isInView(key)) return { key, top };
+    for (const key of this.#placed.keys()) {
+      const above = this.#topInView(key);
+      if (above !== null) return { key, top: above };
+    }
     return null;
   }
 
-  /** Where each drawn row is below the top of the view, in their order. */
-  #tops() {
-    const tops = new Map();
-    for (const [key, { element }] of this.#elements) {
-      if (!element.classList.contains('away')) tops.set(key, element.offsetTop + this.#shift);
-    }
-    return tops;
+  /** How far a row of before is below the top of the view; null: it is not in view, or not in the tree any more. */
+  #topInView(key) {
+    const { height, rowHeight } = this.#viewport;
+    const near = this.#placed.get(key);
+    // Only the browser knows it exactly, and lays out the page for it.
+    if (near === undefined || near < -rowHeight || near > height + rowHeight || this.#tree.index(key) < 0) return null;
+    const top = this.topOf(key);
+    return top >= 0 && top < height ? top : null;
   }
 
   #shift = 0;
+  /** What the list says of itself: the browser looks at each attribute that is set. */
+  #arranged = null;
 
-  /** `isMoving`: because one scrolls. */
-  draw({ isMoving = false } = {}) {
+  draw() {
     const viewport = this.#viewport;
     if (viewport.height === 0) return;
     viewport.total = this.#tree.total;
@@ -165,17 +174,33 @@ export class Rows {
       const { from, to } = this.#range();
       this.#place(from, to);
       const { index, offset } = viewport;
-      this.#measure(isMoving);
+      this.#measure();
       viewport.settle((at) => this.#heightAt(at));
       if (viewport.index === index && viewport.offset === offset) break;
       const next = this.#range();
       if (next.first >= from && next.last <= to) break;
     }
     viewport.wantsEnd = false;
+    this.#note();
     this.#arrange();
     this.#showPlace();
     this.#tree.need(viewport.index, this.view.count);
     this.drawn();
+  }
+
+  /** About where the rows that are drawn are below the top of the view, in their order: the sum of heights. */
+  #placed = new Map();
+
+  #note() {
+    const { index, offset } = this.#viewport;
+    this.#placed = new Map();
+    let top = offset;
+    for (let place = this.from; place < index; place += 1) top -= this.#heightAt(place);
+    for (let place = this.from; place < this.to; place += 1) {
+      const key = this.#tree.at(place)?.key;
+      if (this.#elements.has(key)) this.#placed.set(key, top);
+      top += this.#heightAt(place);
+    }
   }
 
   #range() {
@@ -193,14 +218,13 @@ export class Rows {
     return this.#heights.get(key) ?? this.#viewport.rowHeight;
   }
 
-  /** `isMoving`: only rows that have come or changed. Each look at a height costs, also if it is the same. */
-  #measure(isMoving) {
-    for (const [key, shown] of this.#elements) {
-      const isKnown = shown.isMeasured && this.#heights.has(key);
-      if ((isMoving && isKnown) || shown.element.classList.contains('away')) continue;
+  /** Reads the heights of rows that have come or changed: each look costs, also if the height is the same. */
+  #measure() {
+    this.#elements.forEach((shown, key) => {
+      if ((shown.isMeasured && this.#heights.has(key)) || shown.element.classList.contains('away')) return;
       this.#heights.set(key, shown.element.offsetHeight);
       shown.isMeasured = true;
-    }
+    });
     if (this.#heights.size > 4 * DRAWN_MAX) {
       for (const key of this.#heights.keys()) if (!this.#elements.has(key)) this.#heights.delete(key);
     }
@@ -209,6 +233,7 @@ export class Rows {
   /** Makes the rows of a range children of the list, in order. */
   #place(from, to) {
     this.from = from;
+    this.to = to;
     const tree = this.#tree;
     const wanted = [];
     let greys = 0;
@@ -284,9 +309,13 @@ export class Rows {
     const isAwayAbove = this.list.firstElementChild?.classList.contains('away');
     const anchor = this.list.children[index - this.from + (isAwayAbove ? 1 : 0)];
     this.#shift = offset - (anchor?.offsetTop ?? 0);
+    const { revision } = this.#tree;
+    const arranged = `${this.#shift} ${total} ${revision}`;
+    if (arranged === this.#arranged) return;
+    this.#arranged = arranged;
     this.list.style.transform = `translateY(${this.#shift}px)`;
     this.list.setAttribute('aria-rowcount', total);
-    this.list.dataset.revision = this.#tree.revision;
+    this.list.dataset.revision = revision;
   }
 
   #showPlace() {
@@ -297,18 +326,43 @@ export class Rows {
     this.element.scrollTop = this.#scrollTop = top;
   }
 
-  /** Rows glide to where they are now; those that are new appear. */
-  #animate(before) {
-    for (const [key, { element }] of this.#elements) {
+  #glideFrame = null;
+  /** How far from their places rows begin to glide, and which rows appear, by key. */
+  #away = new Map();
+  #come = new Set();
+
+  /**
+   * Rows glide to where they are now; those that are new appear. It begins with the next frame, before the browser paints
+   * what has changed: so the rows do not wait for it.
+   */
+  #glide(before) {
+    for (const [key, top] of this.#placed) {
       const old = before.get(key);
-      const top = element.offsetTop + this.#shift;
-      if (old === undefined) {
-        if (before.size > 0 && this.#tree.row(key)?.isNew !== true) element.animate({ opacity: [0, 1] }, MOVE_MS);
-      } else if (Math.abs(old - top) > 1 && Math.abs(old - top) < this.#viewport.height) {
-        const transform = [`translateY(${old - top}px)`, 'none'];
-        element.animate({ transform }, { duration: MOVE_MS, easing: 'ease-out' });
-      }
+      if (old !== undefined) this.#away.set(key, (this.#away.get(key) ?? 0) + old - top);
+      else if (before.size > 0 && this.#tree.row(key)?.isNew !== true) this.#come.add(key);
     }
+    this.#glideFrame ??= requestAnimationFrame(() => {
+      this.#glideFrame = null;
+      this.#animate();
+    });
+  }
+
+  #animate() {
+    const { height, rowHeight } = this.#viewport;
+    const moved = [...this.#away].filter(([key, by]) => Math.abs(by) > 1 && Math.abs(by) < height
+      && this.#placed.has(key) && !this.#come.has(key));
+    const isCrowd = moved.length > MOVING_MAX;
+    for (const [key, by] of moved) {
+      if (isCrowd && Math.abs(by) < 2 * rowHeight) continue;
+      const shown = this.#elements.get(key);
+      // The one before would go on unseen.
+      shown.glide?.cancel();
+      shown.glide = shown.element.animate({ transform: [`translateY(${by}px)`, 'none'] },
+        { duration: MOVE_MS, easing: 'ease-out' });
+    }
+    for (const key of this.#come) this.#elements.get(key)?.element.animate({ opacity: [0, 1] }, MOVE_MS);
+    this.#away.clear();
+    this.#come.clear();
   }
 
   // MARK: Scrolling
@@ -335,7 +389,7 @@ export class Rows {
       this.#frame = null;
       // The bar stays where the hand has put it, until it rests.
       this.#isScrolling = true;
-      this.draw({ isMoving: true });
+      this.draw();
       this.#isScrolling = false;
     });
   }
@@ -352,7 +406,7 @@ export class Rows {
   scrollBy(pixels) {
     this.#movedAt = performance.now();
     this.#viewport.moveBy(pixels);
-    this.draw({ isMoving: true });
+    this.draw();
   }
 
   /** Brings a row into view that is here. Returns false if it is not here. */
