@@ -94,9 +94,13 @@ export class Editor {
     if (this.element.value !== this.text.text) this.element.value = this.text.text;
     this.element.hidden = false;
     this.#rows.focus(key, field);
-    this.#rows.draw();
-    this.#rows.reveal(key);
-    this.element.focus({ preventScroll: true });
+    // One that was made just now comes before the next frame.
+    if (this.isComing) this.#rows.drawSoon();
+    else {
+      this.#rows.draw();
+      this.#rows.reveal(key);
+    }
+    if (document.activeElement !== this.element) this.element.focus({ preventScroll: true });
     this.#setCaret(caret);
     this.moved();
   }

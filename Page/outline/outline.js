@@ -199,7 +199,6 @@ export class Outline {
     } else if (editor.isOpen) {
       if (editor.isComing) rows.reveal(editor.key);
       editor.isComing = false;
-      editor.place();
     }
     selection.follow(isReset ? null : gone ?? new Set());
   }

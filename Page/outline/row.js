@@ -59,6 +59,8 @@ export class RowElement {
     this.element = make('div', { role: 'row', className: 'row' }, this.cell);
     this.row = null;
     this.texts = {};
+    /** Attributes as they were set. */
+    this.values = new Map();
     this.address = null;
     this.pending = 'none';
     /** What is shown. */
@@ -73,31 +75,31 @@ export class RowElement {
    */
   fill(row, { place, editing, siblings, isSelected }) {
     this.row = row;
-    const state = [row.key, row.depth, row.children, row.isExpanded, row.done, row.isNew, row.pending, row.title, row.note,
-      place, editing, siblings?.place, siblings?.count, isSelected];
+    const { element } = this;
+    // A row that is made gives all those below it another number: the browser looks at each attribute that is set.
+    this.#set(element, 'aria-rowindex', place + 1);
+    this.#set(element, 'aria-posinset', siblings?.place);
+    this.#set(element, 'aria-setsize', siblings ? siblings.count : -1);
+    this.#set(element, 'aria-selected', isSelected);
+    this.#mark(row.pending);
+    const state = [row.key, row.depth, row.children, row.isExpanded, row.done, row.isNew, row.title, row.note, editing];
     const isSame = this.state.length > 0 && state.every((each, at) => each === this.state[at]);
     if (isSame) return;
     this.state = state;
     this.isMeasured = false;
-    const { element } = this;
     element.dataset.key = row.key;
     // Until the rows have it as the server does, the page does not say that the object exists.
     if (row.isNew) delete element.dataset.id;
     else element.dataset.id = row.id;
-    this.#mark(row.pending);
     element.id = `row${row.key}`;
     element.style.setProperty('--depth', Math.min(row.depth, INDENTS_MAX));
-    element.setAttribute('aria-level', row.depth + 1);
-    element.setAttribute('aria-rowindex', place + 1);
-    element.setAttribute('aria-selected', isSelected);
-    set(element, 'aria-posinset', siblings?.place);
-    set(element, 'aria-setsize', siblings ? siblings.count : -1);
-    set(element, 'aria-expanded', row.children > 0 ? row.isExpanded : null);
+    this.#set(element, 'aria-level', row.depth + 1);
+    this.#set(element, 'aria-expanded', row.children > 0 ? row.isExpanded : null);
     element.classList.toggle('done', Boolean(row.done));
     element.classList.toggle('new', Boolean(row.isNew));
     element.classList.toggle('parent', row.children > 0);
     element.classList.remove('grey', 'wide');
-    this.fold.setAttribute('aria-label', row.isExpanded ? 'Fold' : 'Unfold');
+    this.#set(this.fold, 'aria-label', row.isExpanded ? 'Fold' : 'Unfold');
     this.fold.hidden = row.children === 0;
     this.bullet.classList.toggle('full', row.children > 0 && !row.isExpanded);
     const address = row.isNew ? '' : `/outline/${row.id}`;
@@ -109,6 +111,14 @@ export class RowElement {
     this.#show('title', row.title, editing === 'title');
     this.note.hidden = !row.note && editing !== 'note';
     this.#show('note', row.note ?? '', editing === 'note');
+  }
+
+  /** Sets an attribute that has another value; null and undefined: removes it. */
+  #set(element, name, value) {
+    const known = element === this.fold ? 'fold' : name;
+    if (this.values.get(known) === value && this.values.has(known)) return;
+    this.values.set(known, value);
+    set(element, name, value);
   }
 
   /** Says that the server has not confirmed the row: `pending` is 'none', 'queued' or 'sent'. */
@@ -141,6 +151,7 @@ export class RowElement {
     this.row = null;
     this.state = [];
     this.texts = {};
+    this.values.clear();
     this.address = null;
     element.className = place % 3 === 0 ? 'row grey wide' : 'row grey';
     element.id = `grey${place}`;

@@ -381,14 +381,20 @@ export class Rows {
     const viewport = this.#viewport;
     const isByPixels = !viewport.isStretched || this.#isTouched;
     if (!isByPixels || !viewport.follow(from, scrollTop)) viewport.jump(scrollTop);
-    this.#drawSoon();
+    this.#isByHand = true;
+    this.drawSoon();
   }
 
-  #drawSoon() {
+  /** Whether a drawing that is due is one of a scroll. */
+  #isByHand = false;
+
+  /** Draws before the next frame. */
+  drawSoon() {
     this.#frame ??= requestAnimationFrame(() => {
       this.#frame = null;
       // The bar stays where the hand has put it, until it rests.
-      this.#isScrolling = true;
+      this.#isScrolling = this.#isByHand;
+      this.#isByHand = false;
       this.draw();
       this.#isScrolling = false;
     });
@@ -423,6 +429,7 @@ export class Rows {
     const key = this.#tree.at(place)?.key;
     const shown = key === undefined ? null : this.#elements.get(key)?.element;
     if (shown && !shown.classList.contains('away')) {
+      if (this.#isSurelyInView(key)) return;
       const top = shown.offsetTop + this.#shift;
       const bottom = top + Math.min(shown.offsetHeight, viewport.height - 2 * viewport.rowHeight);
       const last = viewport.height - viewport.rowHeight;
@@ -434,6 +441,13 @@ export class Rows {
     const offset = isBelow ? viewport.height - 2.5 * viewport.rowHeight : viewport.rowHeight;
     Object.assign(viewport, { index: place, offset, wantsEnd: false });
     this.draw();
+  }
+
+  /** Whether a row is in view with a row of room above and below: by sums, for which the browser lays out nothing. */
+  #isSurelyInView(key) {
+    const { height, rowHeight } = this.#viewport;
+    const top = this.#placed.get(key);
+    return top >= rowHeight && top + this.#heights.get(key) <= height - 2 * rowHeight;
   }
 
   /** Begins at a row, a third from the top: after one has gone elsewhere. */
