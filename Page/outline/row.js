@@ -13,6 +13,10 @@ const PARTS = /(^|[\s(])([#@][\p{L}\p{N}_][\p{L}\p{N}_-]{0,60})|\bhttps?:\/\/[^\
 /** Characters that could make a text look like another one are shown as signs of their own. */
 const TRAPS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
+/** What `RowElement` shows of a row besides its place and its state. */
+const SHOWN = ['key', 'depth', 'children', 'isExpanded', 'done', 'isNew', 'title', 'note'];
+const NOTHING = Object.freeze({ row: null, editing: null });
+
 /** A text with its traps visible. */
 export const harmless = (text) => text.replace(TRAPS, (each) => {
   const code = each.codePointAt(0);
@@ -63,8 +67,8 @@ export class RowElement {
     this.values = new Map();
     this.address = null;
     this.pending = 'none';
-    /** What is shown. */
-    this.state = [];
+    /** What is shown; no row: nothing yet. */
+    this.shown = NOTHING;
     /** Whether its height was read since. */
     this.isMeasured = false;
   }
@@ -82,10 +86,9 @@ export class RowElement {
     this.#set(element, 'aria-setsize', siblings ? siblings.count : -1);
     this.#set(element, 'aria-selected', isSelected);
     this.#mark(row.pending);
-    const state = [row.key, row.depth, row.children, row.isExpanded, row.done, row.isNew, row.title, row.note, editing];
-    const isSame = this.state.length > 0 && state.every((each, at) => each === this.state[at]);
-    if (isSame) return;
-    this.state = state;
+    const { row: old, editing: was } = this.shown;
+    if (old !== row || was !== editing) this.shown = { row, editing };
+    if (old && was === editing && (old === row || SHOWN.every((name) => old[name] === row[name]))) return;
     this.isMeasured = false;
     element.dataset.key = row.key;
     // Until the rows have it as the server does, the page does not say that the object exists.
@@ -149,7 +152,7 @@ export class RowElement {
   grey(place) {
     const { element } = this;
     this.row = null;
-    this.state = [];
+    this.shown = NOTHING;
     this.texts = {};
     this.values.clear();
     this.address = null;

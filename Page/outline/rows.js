@@ -230,6 +230,9 @@ export class Rows {
     }
   }
 
+  /** The number of the newest drawing. */
+  #drawing = 0;
+
   /** Makes the rows of a range children of the list, in order. */
   #place(from, to) {
     this.from = from;
@@ -240,11 +243,10 @@ export class Rows {
     const { key: focus, field } = this.#focus;
     if (focus !== null && tree.row(focus)) this.#focus.row = tree.row(focus);
     const away = focus !== null && this.#focus.row && !isWithin(tree.place(focus), from, to) ? this.#focus.row : null;
-    const keep = new Set();
+    const drawing = this.#drawing += 1;
     for (let place = from; place < to; place += 1) {
       const row = tree.at(place);
       if (row) {
-        keep.add(row.key);
         wanted.push(this.#elementFor(row, place, field));
       } else {
         const grey = this.#greys[greys] ??= new RowElement({ mayEdit: this.#mayEdit });
@@ -253,19 +255,18 @@ export class Rows {
         wanted.push(grey.element);
       }
     }
-    if (away && !keep.has(away.key)) {
-      keep.add(away.key);
+    if (away && this.#elements.get(away.key)?.drawing !== drawing) {
       const place = tree.place(away.key);
       const element = this.#elementFor(away, place < 0 ? 0 : place, field);
       element.classList.add('away');
       if (place < from) wanted.unshift(element);
       else wanted.push(element);
     }
-    for (const [key, { element }] of this.#elements) {
-      if (keep.has(key)) continue;
-      element.remove();
+    this.#elements.forEach((shown, key) => {
+      if (shown.drawing === drawing) return;
+      shown.element.remove();
       this.#elements.delete(key);
-    }
+    });
     for (const grey of this.#greys.splice(greys)) grey.element.remove();
     let next = this.list.firstElementChild;
     for (const element of wanted) {
@@ -280,6 +281,7 @@ export class Rows {
       shown = new RowElement({ mayEdit: this.#mayEdit });
       this.#elements.set(row.key, shown);
     }
+    shown.drawing = this.#drawing;
     shown.fill(row, {
       place, editing: row.key === this.#focus.key ? field : null, siblings: this.#siblings(place),
       isSelected: this.#selected.has(row.key),
