@@ -153,8 +153,11 @@ export class Editor {
     return this.#rows.elementOf(this.key)?.[this.field] ?? null;
   }
 
-  /** Lays the field over the text again: after each drawing, and when what was typed changes the lines. */
-  place() {
+  /**
+   * Lays the field over the text again: after each drawing, and when what was typed changes the lines. `isLate`: says
+   * where the field belongs, and does not ask where that is.
+   */
+  place({ isLate = false } = {}) {
     const under = this.key === null ? null : this.#under;
     if (!under) return;
     const number = this.#tree.place(this.key);
@@ -166,6 +169,7 @@ export class Editor {
       this.element.id = 'editor';
       shown.cell.setAttribute('aria-owns', 'editor');
     }
+    if (isLate) return;
     const box = under.getBoundingClientRect();
     const layer = this.#rows.layer.getBoundingClientRect();
     const { style } = this.element;
@@ -192,7 +196,7 @@ export class Editor {
     // Drawn first: what is typed shows at once.
     this.#texts.typed(this.text, this.element.value, this.selection);
     this.#tree.refresh();
-    this.#rows.draw();
+    this.#rows.draw({ isLate: true });
     if (!this.#rows.reveal(this.key)) this.typedAway(this.key);
   }
 

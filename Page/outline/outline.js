@@ -72,7 +72,7 @@ export class Outline {
     this.status = new Status(this);
     this.tools = new Tools(this);
     this.empty = make('div', { className: 'empty', hidden: true });
-    this.rows.drawn = () => this.#drawn();
+    this.rows.drawn = (isLate) => this.#drawn(isLate);
     this.keyboard = new Keyboard(this);
     this.clipboard = new Clipboard(this);
     const hint = make('p', { id: 'keys-hint', className: 'quiet' },
@@ -176,9 +176,9 @@ export class Outline {
       this.mayEdit && button('Write the first row', () => this.acts.append(), { className: 'primary' }));
   }
 
-  #drawn() {
-    this.editor.place();
-    this.people?.show();
+  #drawn(isLate) {
+    this.editor.place({ isLate });
+    if (!isLate) this.people?.show();
     this.#markRow();
   }
 

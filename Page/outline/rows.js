@@ -26,8 +26,8 @@ export class Rows {
   #isTouched = false;
   #frame = null;
   #mayEdit;
-  /** Called after each drawing. */
-  drawn = () => {};
+  /** Called after each drawing. `isLate`: places are read later, and it is called again. */
+  drawn = (isLate) => {};
 
   constructor(tree, { mayEdit }) {
     this.#tree = tree;
@@ -89,11 +89,13 @@ export class Rows {
 
   /** Where a row that is drawn is in the layer, or will be when it has glided there. */
   topOf(key) {
+    this.#finish();
     return this.#elements.get(key).element.offsetTop + this.#shift;
   }
 
   /** Whether a row, or a part of it, is in view. */
   isInView(key) {
+    this.#finish();
     const element = this.#elements.get(key)?.element;
     if (!element || element.classList.contains('away')) return false;
     const top = element.offsetTop + this.#shift;
@@ -117,6 +119,7 @@ export class Rows {
     const viewport = this.#viewport;
     const isMoving = performance.now() - this.#movedAt < MOVE_MS;
     // A hidden page has no frames.
+    this.#finish();
     const isStill = isElsewhere || !animates || isMoving || calm.matches || document.hidden;
     const before = isStill ? null : this.#placed;
     const held = isElsewhere ? null : this.#held();
@@ -126,7 +129,7 @@ export class Rows {
       const place = this.#tree.place(held.key);
       if (place >= 0) Object.assign(viewport, { index: place, offset: held.top, wantsEnd: false });
     }
-    this.draw();
+    this.draw({ isLate: !isElsewhere });
     if (before) this.#glide(before);
   }
 
@@ -161,12 +164,23 @@ export class Rows {
   }
 
   #shift = 0;
-  /** What the list says of itself: the browser looks at each attribute that is set. */
-  #arranged = null;
+  /** Whether heights and places are to be read before the next frame. */
+  #isLate = false;
 
-  draw() {
+  /** Where rows are is asked for. */
+  #finish() {
+    if (this.#isLate) this.draw();
+  }
+
+  /**
+   * Draws the rows in view. `isLate`: what the browser lays out for it is read before the next frame, or when it is asked
+   * for; the rows, their texts and their order are there at once.
+   */
+  draw({ isLate = false } = {}) {
     const viewport = this.#viewport;
     if (viewport.height === 0) return;
+    // A hidden page has no frames; and the end is where the heights say.
+    this.#isLate = isLate && !document.hidden && !viewport.wantsEnd;
     viewport.total = this.#tree.total;
     this.spacer.style.height = `${viewport.spacerHeight}px`;
     // Heights are known when rows are drawn, and may show that others are in view.
@@ -174,7 +188,7 @@ export class Rows {
       const { from, to } = this.#range();
       this.#place(from, to);
       const { index, offset } = viewport;
-      this.#measure();
+      if (!this.#isLate) this.#measure();
       viewport.settle((at) => this.#heightAt(at));
       if (viewport.index === index && viewport.offset === offset) break;
       const next = this.#range();
@@ -182,10 +196,14 @@ export class Rows {
     }
     viewport.wantsEnd = false;
     this.#note();
-    this.#arrange();
-    this.#showPlace();
+    this.#describe();
+    if (this.#isLate) this.drawSoon();
+    else {
+      this.#arrange();
+      this.#showPlace();
+    }
     this.#tree.need(viewport.index, this.view.count);
-    this.drawn();
+    this.drawn(this.#isLate);
   }
 
   /** About where the rows that are drawn are below the top of the view, in their order: the sum of heights. */
@@ -307,15 +325,24 @@ export class Rows {
 
   /** Puts the anchor where it belongs. */
   #arrange() {
-    const { index, offset, total } = this.#viewport;
+    const { index, offset } = this.#viewport;
     const isAwayAbove = this.list.firstElementChild?.classList.contains('away');
     const anchor = this.list.children[index - this.from + (isAwayAbove ? 1 : 0)];
-    this.#shift = offset - (anchor?.offsetTop ?? 0);
+    const shift = offset - (anchor?.offsetTop ?? 0);
+    if (this.#shift === shift) return;
+    this.#shift = shift;
+    this.list.style.transform = `translateY(${shift}px)`;
+  }
+
+  /** What the list says of itself: the browser looks at each attribute that is set. */
+  #described = null;
+
+  #describe() {
+    const { total } = this.#viewport;
     const { revision } = this.#tree;
-    const arranged = `${this.#shift} ${total} ${revision}`;
-    if (arranged === this.#arranged) return;
-    this.#arranged = arranged;
-    this.list.style.transform = `translateY(${this.#shift}px)`;
+    const described = `${total} ${revision}`;
+    if (described === this.#described) return;
+    this.#described = described;
     this.list.setAttribute('aria-rowcount', total);
     this.list.dataset.revision = revision;
   }
@@ -432,6 +459,7 @@ export class Rows {
     const shown = key === undefined ? null : this.#elements.get(key)?.element;
     if (shown && !shown.classList.contains('away')) {
       if (this.#isSurelyInView(key)) return;
+      this.#finish();
       const top = shown.offsetTop + this.#shift;
       const bottom = top + Math.min(shown.offsetHeight, viewport.height - 2 * viewport.rowHeight);
       const last = viewport.height - viewport.rowHeight;
@@ -449,7 +477,7 @@ export class Rows {
   #isSurelyInView(key) {
     const { height, rowHeight } = this.#viewport;
     const top = this.#placed.get(key);
-    return top >= rowHeight && top + this.#heights.get(key) <= height - 2 * rowHeight;
+    return top >= rowHeight && top + (this.#heights.get(key) ?? rowHeight) <= height - 2 * rowHeight;
   }
 
   /** Begins at a row, a third from the top: after one has gone elsewhere. */
