@@ -187,8 +187,10 @@ export class Rows {
     for (let turn = 0; turn < 4; turn += 1) {
       const { from, to } = this.#range();
       this.#place(from, to);
+      // Without heights it is not known where the end is.
+      if (this.#isLate) break;
       const { index, offset } = viewport;
-      if (!this.#isLate) this.#measure();
+      this.#measure();
       viewport.settle((at) => this.#heightAt(at));
       if (viewport.index === index && viewport.offset === offset) break;
       const next = this.#range();
@@ -201,8 +203,8 @@ export class Rows {
     else {
       this.#arrange();
       this.#showPlace();
+      this.#tree.need(viewport.index, this.view.count);
     }
-    this.#tree.need(viewport.index, this.view.count);
     this.drawn(this.#isLate);
   }
 
@@ -356,30 +358,34 @@ export class Rows {
   }
 
   #glideFrame = null;
-  /** How far from their places rows begin to glide, and which rows appear, by key. */
-  #away = new Map();
-  #come = new Set();
+  /** Where rows were when the last frame was drawn, of those that are to glide: by key. */
+  #was = new Map();
 
   /**
    * Rows glide to where they are now; those that are new appear. It begins with the next frame, before the browser paints
    * what has changed: so the rows do not wait for it.
    */
   #glide(before) {
-    for (const [key, top] of this.#placed) {
-      const old = before.get(key);
-      if (old !== undefined) this.#away.set(key, (this.#away.get(key) ?? 0) + old - top);
-      else if (before.size > 0 && this.#tree.row(key)?.isNew !== true) this.#come.add(key);
-    }
+    for (const [key, top] of before) if (!this.#was.has(key)) this.#was.set(key, top);
     this.#glideFrame ??= requestAnimationFrame(() => {
       this.#glideFrame = null;
+      this.#finish();
       this.#animate();
     });
   }
 
   #animate() {
     const { height, rowHeight } = this.#viewport;
-    const moved = [...this.#away].filter(([key, by]) => Math.abs(by) > 1 && Math.abs(by) < height
-      && this.#placed.has(key) && !this.#come.has(key));
+    const moved = [];
+    for (const [key, top] of this.#placed) {
+      const { element } = this.#elements.get(key);
+      const by = (this.#was.get(key) ?? NaN) - top;
+      if (Math.abs(by) > 1 && Math.abs(by) < height) moved.push([key, by]);
+      else if (!this.#was.has(key) && this.#was.size > 0 && this.#tree.row(key)?.isNew !== true) {
+        element.animate({ opacity: [0, 1] }, MOVE_MS);
+      }
+    }
+    this.#was.clear();
     const isCrowd = moved.length > MOVING_MAX;
     for (const [key, by] of moved) {
       if (isCrowd && Math.abs(by) < 2 * rowHeight) continue;
@@ -389,9 +395,6 @@ export class Rows {
       shown.glide = shown.element.animate({ transform: [`translateY(${by}px)`, 'none'] },
         { duration: MOVE_MS, easing: 'ease-out' });
     }
-    for (const key of this.#come) this.#elements.get(key)?.element.animate({ opacity: [0, 1] }, MOVE_MS);
-    this.#away.clear();
-    this.#come.clear();
   }
 
   // MARK: Scrolling
