@@ -19,8 +19,9 @@ export class EditCell {
 
   /**
    * `save(value, text)` writes; `giveFocus()` takes the keyboard that the field has; `onEnd()` when the field is gone.
-   * Relationships and data are edited in the object. `refused`: `{ text, words }`, what the server has not accepted, and why; `onLeft()`: the field is gone, and
-   * that was neither corrected nor given up. `takesFocus`: whether the keyboard goes there.
+   * Relationships and data are edited in the object. `refused`: `{ text, words }`, what the server has not accepted, and
+   * why; `onLeft()`: the field is gone, and that was neither corrected nor given up. `takesFocus`: whether the keyboard
+   * goes there.
    */
   static open(cell, property, value, given) {
     if ('destination' in property || /^(data|large)/.test(property.type)) return;

@@ -31,7 +31,7 @@ export class Edits {
       takesFocus, refused: refusal,
       save: (value, text) => this.#save(place, value, text, refusal?.write ?? null),
       giveFocus: () => this.#sheet.focus(),
-      onEnd: () => this.#sheet.redraw(),
+      onEnd: () => this.#sheet.redraw(place.id),
       onLeft: () => this.#tell(place, refusal),
     });
   }

@@ -9,7 +9,7 @@ const MOVE_MS = 320;
 /** How long a cell lights up that has changed, in milliseconds. */
 const LIGHT_MS = 2_200;
 /** Of more rows that move, only those are seen to move that go further than one row makes room for another. */
-const MOVING_MAX = 60;
+const MOVING_MAX = 24;
 /** A row makes room by its height, in pixels. */
 const ROOM = 34;
 /** A row that comes from further away begins here, in pixels. */
@@ -25,37 +25,15 @@ export function authorOf({ own = [], authors = [] }) {
   return names.size === 1 ? labelText([...names][0]) : null;
 }
 
-/** Marks the cells that differ between two rows; true if one does. */
-function flash(element, columns, before, after) {
-  if (before === after) return false;
-  let isChanged = false;
-  for (const [index, { path, label }] of columns.entries()) {
-    if (isSame(before.get(path), after.get(path)) && (!label || isSame(before.get(label), after.get(label)))) continue;
-    isChanged = true;
-    if (calm.matches) continue;
-    // Of a shorthand, the browser would work out all that it stands for, in each frame.
-    const light = { backgroundColor: 'var(--mark)' };
-    element.cells_[index].animate([light, { ...light, offset: 0.3 }, { backgroundColor: 'transparent' }],
-      { duration: LIGHT_MS, easing: 'ease-out' });
-  }
-  return isChanged;
-}
+const NONE = Object.freeze([]);
 
-/** Lets rows move to their places. */
-function glide(elements, old, delta) {
-  const moved = [];
-  for (const [id, element] of elements) {
-    const by = old.has(id) ? delta(id) : 0;
-    if (by !== 0) moved.push({ element, by });
-  }
-  const isCrowd = moved.length > MOVING_MAX;
-  for (const { element, by } of moved) {
-    if (isCrowd && Math.abs(by) <= ROOM) continue;
-    const { transform } = element.style;
-    const from = Math.max(-FAR, Math.min(by, FAR));
-    element.animate([{ transform: `${transform} translateY(${from}px)` }, { transform }],
-      { duration: MOVE_MS, easing: 'ease-out' });
-  }
+/** The cells of the columns that differ between two rows. */
+function changedCells(element, columns, before, after) {
+  if (before === after) return NONE;
+  return element.cells_.filter((_, index) => {
+    const { path, label } = columns[index];
+    return !isSame(before.get(path), after.get(path)) || (label && !isSame(before.get(label), after.get(label)));
+  });
 }
 
 function tag(element, who) {
@@ -66,26 +44,77 @@ function tag(element, who) {
 }
 
 /**
- * Shows how the rows came to be where they are. `elements`: rows by id. `old`, `now`: the lines by id, before and now;
- * `delta(id)`: how far above its place a row was that is in both. `change`: that of the list if
- * somebody has written; null: another query. `isOwn(id)`: a write of this window changes the row. Returns how many rows
- * in view others have changed.
+ * What moves in a table. It begins with the next frame, before the browser paints what has changed: so it does not
+ * delay the rows themselves, and changes of the same frame are one movement.
  */
-export function animate(elements, { old, now, delta, columns, change, isOwn }) {
-  const who = change ? authorOf(change) : null;
-  let remote = 0;
-  if (!calm.matches) glide(elements, old, delta);
-  for (const [id, element] of elements) {
-    const past = old.get(id);
-    let isChanged = false;
-    if (past === undefined) {
-      if (old.size === 0) continue;
-      isChanged = true;
-      if (!calm.matches) element.animate([{ opacity: 0 }, { opacity: 1 }], { duration: MOVE_MS });
-    } else if (change !== null) isChanged = flash(element, columns, past.row, now.get(id).row);
-    if (!isChanged || !change || isOwn(id)) continue;
-    if (who) tag(element, who);
-    if (!change.own?.length) remote += 1;
+export class Motion {
+  #frame = null;
+  /** How far from their places rows begin, in pixels, by element. */
+  #away = new Map();
+  #come = new Set();
+  #lit = new Set();
+
+  close() {
+    cancelAnimationFrame(this.#frame);
   }
-  return { remote, who };
+
+  /**
+   * Shows how the rows came to be where they are. `elements`: rows by id. `old`, `now`: the lines by id, before and
+   * now; `delta(id)`: how far above its place a row was that is in both. `change`: that of the list if somebody has
+   * written; null: another query. `isWaiting(id)`: a write of this window that the server has not confirmed changes the
+   * row; `isOwn(id)`: or did so before. Returns how many rows in view others have changed.
+   */
+  show(elements, { old, now, delta, columns, change, isWaiting, isOwn }) {
+    const who = change ? authorOf(change) : null;
+    // A hidden page has no frames.
+    const isStill = calm.matches || document.hidden;
+    let remote = 0;
+    elements.forEach((element, id) => {
+      const past = old.get(id);
+      let isChanged = false;
+      if (past === undefined) {
+        if (old.size === 0) return;
+        isChanged = true;
+        if (!isStill) this.#come.add(element);
+      } else {
+        const by = isStill ? 0 : delta(id);
+        if (by !== 0) this.#away.set(element, (this.#away.get(element) ?? 0) + by);
+        if (change !== null) {
+          const cells = changedCells(element, columns, past.row, now.get(id).row);
+          isChanged = cells.length > 0;
+          // People see what they write themselves; what became of it lights up if it is something else.
+          if (!isStill && !isWaiting(id)) for (const cell of cells) this.#lit.add(cell);
+        }
+      }
+      if (!isChanged || !change || isOwn(id)) return;
+      if (who) tag(element, who);
+      if (!change.own?.length) remote += 1;
+    });
+    if (this.#away.size + this.#come.size + this.#lit.size > 0) {
+      this.#frame ??= requestAnimationFrame(() => this.#begin());
+    }
+    return { remote, who };
+  }
+
+  #begin() {
+    this.#frame = null;
+    const moved = [...this.#away].filter(([element, by]) => by !== 0 && element.isConnected && !this.#come.has(element));
+    const isCrowd = moved.length > MOVING_MAX;
+    for (const [element, by] of moved) {
+      if (isCrowd && Math.abs(by) <= ROOM) continue;
+      const from = Math.max(-FAR, Math.min(by, FAR));
+      // The one before would go on unseen.
+      element.glide_?.cancel();
+      element.glide_ = element.animate([{ transform: `translateY(${from}px)` }, { transform: 'none' }],
+        { duration: MOVE_MS, easing: 'ease-out' });
+    }
+    for (const element of this.#come) element.animate([{ opacity: 0 }, { opacity: 1 }], { duration: MOVE_MS });
+    // Of a shorthand, the browser would work out all that it stands for, in each frame.
+    const light = { backgroundColor: 'var(--mark)' };
+    for (const cell of this.#lit) {
+      cell.animate([light, { ...light, offset: 0.3 }, { backgroundColor: 'transparent' }],
+        { duration: LIGHT_MS, easing: 'ease-out' });
+    }
+    for (const all of [this.#away, this.#come, this.#lit]) all.clear();
+  }
 }

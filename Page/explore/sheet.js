@@ -6,7 +6,7 @@ import { describeColumns, fillCell, heads, totalWords, widths } from './columns.
 import { Cursor } from './cursor.js';
 import { lineCount, linesOf, rowAt, scale } from './layout.js';
 import { CHANGE, QUERY, SCROLL } from './live.js';
-import { animate } from './motion.js';
+import { Motion } from './motion.js';
 
 const ROW = 34;
 /** Rows drawn beyond the view on each side. */
@@ -38,9 +38,12 @@ export class Sheet {
   #frame = null;
   #wanted = null;
   #guesses = { line: -1, count: 0 };
+  /** The number of the newest drawing. */
+  #drawing = 0;
   /** Where the rows that are drawn begin and end. */
   #drawn = { from: 0, to: 0 };
   #observer;
+  #motion = new Motion();
 
   constructor(on) {
     this.#on = on;
@@ -66,6 +69,7 @@ export class Sheet {
 
   close() {
     this.#observer.disconnect();
+    this.#motion.close();
     cancelAnimationFrame(this.#frame);
   }
 
@@ -167,14 +171,16 @@ export class Sheet {
     this.headRow.replaceChildren(...heads(this.#columns, sort, (path, isMore) => this.#on.onSort(path, isMore)));
     this.headRow.removeAttribute('aria-busy');
     if (focused) [...this.headRow.querySelectorAll('button')].find((each) => each.dataset.path === focused)?.focus();
-    this.#forget(this.#heads, []);
+    this.#drawing += 1;
+    this.#forget(this.#heads);
     for (const element of this.#rows.values()) this.#fillAnew(element);
   }
 
   /** Shows a state. `cause`: of live.js; `change`: what the list has said. */
   show(state, { cause, change }) {
     const lines = linesOf(state, this.#hasSections);
-    const byID = new Map(lines.filter(({ row }) => row).map((one) => [one.row.id, one]));
+    const byID = new Map();
+    for (const one of lines) if (one.row) byID.set(one.row.id, one);
     const isMoved = (anchor) => anchor !== null && byID.get(anchor.row.id)?.line !== anchor.line;
     // The browser says where one is before each frame (`#later`). Asking it costs a layout, and is needed only if what
     // is at the top goes elsewhere, as one is then scrolled by how far.
@@ -196,10 +202,11 @@ export class Sheet {
     else if (now && now.line !== anchor.line) this.#setTop(this.#top + (now.line - anchor.line) * ROW);
     this.#draw();
     if (cause !== SCROLL) {
-      const { remote, who } = animate(this.#rows, {
+      const isWaiting = (id) => pendingOf(state, id) !== 'none';
+      const { remote, who } = this.#motion.show(this.#rows, {
         old, now: byID, delta: (id) => (old.get(id).line - byID.get(id).line) * ROW - (top - this.#top),
-        columns: this.#columns, change: cause === CHANGE ? change : null,
-        isOwn: (id) => pendingOf(state, id) !== 'none' || pendingOf(past, id) !== 'none',
+        columns: this.#columns, change: cause === CHANGE ? change : null, isWaiting,
+        isOwn: (id) => isWaiting(id) || pendingOf(past, id) !== 'none',
       });
       if (remote > 0) this.#on.onRemote(remote, who);
     }
@@ -209,7 +216,7 @@ export class Sheet {
   /** Shows which rows wait for the server: the rows themselves are those of before. */
   showPending(state) {
     this.#state = state;
-    for (const [id, element] of this.#rows) markPending(element, pendingOf(state, id));
+    this.#rows.forEach((element, id) => markPending(element, pendingOf(state, id)));
   }
 
   /** A row that is open or active stays in view when the window or the object beside it takes some of it. */
@@ -308,9 +315,10 @@ export class Sheet {
 
   // MARK: Drawing
 
-  /** Draws what was left as it was while it was edited. */
-  redraw() {
-    if (this.#state) this.#draw();
+  /** Draws the row with an id, which was left as it was while it was edited. */
+  redraw(id) {
+    const one = this.#byID.get(id);
+    if (one && this.#rows.has(id)) this.#row(one);
   }
 
   #draw() {
@@ -318,24 +326,22 @@ export class Sheet {
     const last = (this.#top + this.#view) / ROW + MARGIN;
     // In a stretched sheet, lines are where they are in view, not in the whole.
     const shift = this.#place - this.#top;
-    const rows = new Set();
-    const sections = new Set();
+    this.#drawing += 1;
     let from = null;
     let to = 0;
     for (const one of this.#lines) {
       if (one.line < first || one.line > last) continue;
       const element = one.row ? this.#row(one) : this.#head(one);
-      if (one.row) rows.add(one.row.id);
-      else sections.add(one.index);
+      element.drawing_ = this.#drawing;
       const place = one.line * ROW + shift;
       from ??= place;
       to = place + ROW;
       if (element.place_ === place) continue;
       element.place_ = place;
-      element.style.transform = `translateY(${place}px)`;
+      element.style.top = `${place}px`;
     }
-    this.#forget(this.#rows, rows);
-    this.#forget(this.#heads, sections);
+    this.#forget(this.#rows);
+    this.#forget(this.#heads);
     this.#showUndrawn(from ?? 0, to);
     this.cursor.draw();
   }
@@ -348,14 +354,15 @@ export class Sheet {
     this.#drawn = { from, to };
   }
 
-  #forget(elements, kept) {
-    const keep = new Set(kept);
-    for (const [key, element] of elements) {
+  /** Removes the elements that the newest drawing does not have. */
+  #forget(elements) {
+    elements.forEach((element, key) => {
+      if (element.drawing_ === this.#drawing) return;
       // What is typed into a row stays as long as the row is there, seen or not.
-      if (keep.has(key) || (this.#byID.has(key) && element.querySelector('.editing'))) continue;
+      if (this.#byID.has(key) && element.querySelector('.editing')) return;
       element.remove();
       elements.delete(key);
-    }
+    });
   }
 
   #row({ line, row }) {

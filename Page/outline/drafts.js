@@ -10,6 +10,9 @@ const FOUND_MAX = 200;
 export class Drafts {
   #prefix;
   #window;
+  /** What is stored after this turn, by name: storing takes as long as drawing the letter. */
+  #kept = new Map();
+  #timer = null;
 
   /** `store`: names the store on the server; drafts of another one mean other objects. */
   constructor(store) {
@@ -19,6 +22,12 @@ export class Drafts {
     this.#prefix = `${PREFIX}/${store}/`;
     // Held as long as the window lives. Without locks (plain HTTP) only this window's own drafts are found.
     navigator.locks?.request(`${PREFIX}/${name}`, () => new Promise(() => {}));
+    addEventListener('pagehide', this.#store);
+  }
+
+  close() {
+    this.#store();
+    removeEventListener('pagehide', this.#store);
   }
 
   #name(what) {
@@ -27,15 +36,28 @@ export class Drafts {
 
   /** Keeps a draft, such as `{ id, field, text, base }`, under a name. */
   keep(what, draft) {
-    try {
-      localStorage.setItem(this.#name(what), JSON.stringify({ ...draft, at: Date.now() }));
-    } catch {
-      // The browser's storage is full or switched off: what is typed is only in the page.
-    }
+    this.#kept.set(this.#name(what), { ...draft, at: Date.now() });
+    this.#timer ??= setTimeout(this.#store);
   }
 
+  #store = () => {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    const kept = [...this.#kept];
+    this.#kept.clear();
+    for (const [name, draft] of kept) {
+      try {
+        localStorage.setItem(name, JSON.stringify(draft));
+      } catch {
+        // The browser's storage is full or switched off: what is typed is only in the page.
+      }
+    }
+  };
+
   drop(what) {
-    localStorage.removeItem(this.#name(what));
+    const name = this.#name(what);
+    this.#kept.delete(name);
+    localStorage.removeItem(name);
   }
 
   /** Takes the drafts that windows before this one have left, oldest first. They are dropped with `done()` of each. */

@@ -13,6 +13,8 @@ export class Editor {
   #texts;
   #selecting = null;
   #caretTimer = null;
+  /** The cell that says that the field is in it. */
+  #owner = null;
   /** The column that ↑ and ↓ keep. */
   column = null;
   /** The number of the row among all, when it was last there. */
@@ -92,9 +94,13 @@ export class Editor {
     if (this.element.value !== this.text.text) this.element.value = this.text.text;
     this.element.hidden = false;
     this.#rows.focus(key, field);
-    this.#rows.draw();
-    this.#rows.reveal(key);
-    this.element.focus({ preventScroll: true });
+    // One that was made just now comes before the next frame.
+    if (this.isComing) this.#rows.drawSoon();
+    else {
+      this.#rows.draw();
+      this.#rows.reveal(key);
+    }
+    if (document.activeElement !== this.element) this.element.focus({ preventScroll: true });
     this.#setCaret(caret);
     this.moved();
   }
@@ -147,18 +153,23 @@ export class Editor {
     return this.#rows.elementOf(this.key)?.[this.field] ?? null;
   }
 
-  /** Lays the field over the text again: after each drawing, and when what was typed changes the lines. */
-  place() {
+  /**
+   * Lays the field over the text again: after each drawing, and when what was typed changes the lines. `isLate`: says
+   * where the field belongs, and does not ask where that is.
+   */
+  place({ isLate = false } = {}) {
     const under = this.key === null ? null : this.#under;
     if (!under) return;
     const number = this.#tree.place(this.key);
     if (number >= 0) this.lastPlace = number;
     const shown = this.#rows.elementOf(this.key);
-    for (const owner of this.#rows.list.querySelectorAll('[aria-owns]')) {
-      if (owner !== shown.cell) owner.removeAttribute('aria-owns');
+    if (this.#owner !== shown.cell) {
+      this.#owner?.removeAttribute('aria-owns');
+      this.#owner = shown.cell;
+      this.element.id = 'editor';
+      shown.cell.setAttribute('aria-owns', 'editor');
     }
-    this.element.id = 'editor';
-    shown.cell.setAttribute('aria-owns', 'editor');
+    if (isLate) return;
     const box = under.getBoundingClientRect();
     const layer = this.#rows.layer.getBoundingClientRect();
     const { style } = this.element;
@@ -185,7 +196,7 @@ export class Editor {
     // Drawn first: what is typed shows at once.
     this.#texts.typed(this.text, this.element.value, this.selection);
     this.#tree.refresh();
-    this.#rows.draw();
+    this.#rows.draw({ isLate: true });
     if (!this.#rows.reveal(this.key)) this.typedAway(this.key);
   }
 

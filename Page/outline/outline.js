@@ -72,7 +72,7 @@ export class Outline {
     this.status = new Status(this);
     this.tools = new Tools(this);
     this.empty = make('div', { className: 'empty', hidden: true });
-    this.rows.drawn = () => this.#drawn();
+    this.rows.drawn = (isLate) => this.#drawn(isLate);
     this.keyboard = new Keyboard(this);
     this.clipboard = new Clipboard(this);
     const hint = make('p', { id: 'keys-hint', className: 'quiet' },
@@ -109,6 +109,7 @@ export class Outline {
     for (const end of this.#closed) end();
     this.texts.flushAll();
     this.editor.remove();
+    this.drafts.close();
     this.rows.close();
     this.keyboard.close();
     this.clipboard.close();
@@ -175,9 +176,9 @@ export class Outline {
       this.mayEdit && button('Write the first row', () => this.acts.append(), { className: 'primary' }));
   }
 
-  #drawn() {
-    this.editor.place();
-    this.people?.show();
+  #drawn(isLate) {
+    this.editor.place({ isLate });
+    if (!isLate) this.people?.show();
     this.#markRow();
   }
 
@@ -198,7 +199,6 @@ export class Outline {
     } else if (editor.isOpen) {
       if (editor.isComing) rows.reveal(editor.key);
       editor.isComing = false;
-      editor.place();
     }
     selection.follow(isReset ? null : gone ?? new Set());
   }

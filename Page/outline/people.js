@@ -37,6 +37,8 @@ export class People {
   #presence = null;
   #isClosed = false;
   #shown = '';
+  /** Whether nothing is shown of others. */
+  #wasAlone = true;
   /** Elements over the rows: carets and ticks. */
   #carets = new Map();
   /** The others, each with `key` (of a row, or null), `name` to show, `label`, `colour` and `value`. */
@@ -129,6 +131,9 @@ export class People {
   show() {
     const { rows, tree } = this.#page;
     const byKey = Map.groupBy ? Map.groupBy(this.others, ({ key }) => key) : grouped(this.others);
+    const isAlone = this.others.length === 0;
+    if (isAlone && this.#wasAlone) return;
+    this.#wasAlone = isAlone;
     for (const shown of rows.shown) {
       const here = byKey.get(shown.row?.key) ?? [];
       const text = here.map(({ connection, name }) => `${connection}${name}`).join('|');

@@ -13,6 +13,10 @@ const PARTS = /(^|[\s(])([#@][\p{L}\p{N}_][\p{L}\p{N}_-]{0,60})|\bhttps?:\/\/[^\
 /** Characters that could make a text look like another one are shown as signs of their own. */
 const TRAPS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
+/** What `RowElement` shows of a row besides its place and its state. */
+const SHOWN = ['key', 'depth', 'children', 'isExpanded', 'done', 'isNew', 'title', 'note'];
+const NOTHING = Object.freeze({ row: null, editing: null });
+
 /** A text with its traps visible. */
 export const harmless = (text) => text.replace(TRAPS, (each) => {
   const code = each.codePointAt(0);
@@ -51,6 +55,7 @@ export class RowElement {
     this.title = make('div', { className: 'title', dir: 'auto' });
     this.note = make('div', { className: 'note', dir: 'auto' });
     this.chips = make('div', { className: 'chips' });
+    this.chipsState = '|';
     this.people = make('div', { className: 'here', data: { who: '' } });
     this.mark = make('span', { className: 'pending-mark' });
     this.cell = make('div', { role: 'gridcell', className: 'cell' }, this.people, mayEdit ? this.more : null, this.fold,
@@ -58,10 +63,12 @@ export class RowElement {
     this.element = make('div', { role: 'row', className: 'row' }, this.cell);
     this.row = null;
     this.texts = {};
+    /** Attributes as they were set. */
+    this.values = new Map();
     this.address = null;
     this.pending = 'none';
-    /** What is shown. */
-    this.state = [];
+    /** What is shown; no row: nothing yet. */
+    this.shown = NOTHING;
     /** Whether its height was read since. */
     this.isMeasured = false;
   }
@@ -72,31 +79,30 @@ export class RowElement {
    */
   fill(row, { place, editing, siblings, isSelected }) {
     this.row = row;
-    const state = [row.key, row.depth, row.children, row.isExpanded, row.done, row.isNew, row.pending, row.title, row.note,
-      place, editing, siblings?.place, siblings?.count, isSelected];
-    const isSame = this.state.length > 0 && state.every((each, at) => each === this.state[at]);
-    if (isSame) return;
-    this.state = state;
-    this.isMeasured = false;
     const { element } = this;
+    // A row that is made gives all those below it another number: the browser looks at each attribute that is set.
+    this.#set(element, 'aria-rowindex', place + 1);
+    this.#set(element, 'aria-posinset', siblings?.place);
+    this.#set(element, 'aria-setsize', siblings ? siblings.count : -1);
+    this.#set(element, 'aria-selected', isSelected);
+    this.#mark(row.pending);
+    const { row: old, editing: was } = this.shown;
+    if (old !== row || was !== editing) this.shown = { row, editing };
+    if (old && was === editing && (old === row || SHOWN.every((name) => old[name] === row[name]))) return;
+    this.isMeasured = false;
     element.dataset.key = row.key;
     // Until the rows have it as the server does, the page does not say that the object exists.
     if (row.isNew) delete element.dataset.id;
     else element.dataset.id = row.id;
-    this.#mark(row.pending);
     element.id = `row${row.key}`;
     element.style.setProperty('--depth', Math.min(row.depth, INDENTS_MAX));
-    element.setAttribute('aria-level', row.depth + 1);
-    element.setAttribute('aria-rowindex', place + 1);
-    element.setAttribute('aria-selected', isSelected);
-    set(element, 'aria-posinset', siblings?.place);
-    set(element, 'aria-setsize', siblings ? siblings.count : -1);
-    set(element, 'aria-expanded', row.children > 0 ? row.isExpanded : null);
+    this.#set(element, 'aria-level', row.depth + 1);
+    this.#set(element, 'aria-expanded', row.children > 0 ? row.isExpanded : null);
     element.classList.toggle('done', Boolean(row.done));
     element.classList.toggle('new', Boolean(row.isNew));
     element.classList.toggle('parent', row.children > 0);
     element.classList.remove('grey', 'wide');
-    this.fold.setAttribute('aria-label', row.isExpanded ? 'Fold' : 'Unfold');
+    this.#set(this.fold, 'aria-label', row.isExpanded ? 'Fold' : 'Unfold');
     this.fold.hidden = row.children === 0;
     this.bullet.classList.toggle('full', row.children > 0 && !row.isExpanded);
     const address = row.isNew ? '' : `/outline/${row.id}`;
@@ -108,6 +114,14 @@ export class RowElement {
     this.#show('title', row.title, editing === 'title');
     this.note.hidden = !row.note && editing !== 'note';
     this.#show('note', row.note ?? '', editing === 'note');
+  }
+
+  /** Sets an attribute that has another value; null and undefined: removes it. */
+  #set(element, name, value) {
+    const known = element === this.fold ? 'fold' : name;
+    if (this.values.get(known) === value && this.values.has(known)) return;
+    this.values.set(known, value);
+    set(element, name, value);
   }
 
   /** Says that the server has not confirmed the row: `pending` is 'none', 'queued' or 'sent'. */
@@ -138,8 +152,9 @@ export class RowElement {
   grey(place) {
     const { element } = this;
     this.row = null;
-    this.state = [];
+    this.shown = NOTHING;
     this.texts = {};
+    this.values.clear();
     this.address = null;
     element.className = place % 3 === 0 ? 'row grey wide' : 'row grey';
     element.id = `grey${place}`;

@@ -11,6 +11,8 @@ const BESIDE = 8;
 /** Rows in the page, at most: also on the highest screens. */
 const DRAWN_MAX = 148;
 const MOVE_MS = 180;
+/** Of more rows that move, only those are seen to move that go further than a new row makes others go. */
+const MOVING_MAX = 40;
 
 export class Rows {
   #tree;
@@ -24,8 +26,8 @@ export class Rows {
   #isTouched = false;
   #frame = null;
   #mayEdit;
-  /** Called after each drawing. */
-  drawn = () => {};
+  /** Called after each drawing. `isLate`: places are read later, and it is called again. */
+  drawn = (isLate) => {};
 
   constructor(tree, { mayEdit }) {
     this.#tree = tree;
@@ -48,6 +50,7 @@ export class Rows {
   close() {
     this.observer.disconnect();
     cancelAnimationFrame(this.#frame);
+    cancelAnimationFrame(this.#glideFrame);
   }
 
   #resized() {
@@ -86,11 +89,13 @@ export class Rows {
 
   /** Where a row that is drawn is in the layer, or will be when it has glided there. */
   topOf(key) {
+    this.#finish();
     return this.#elements.get(key).element.offsetTop + this.#shift;
   }
 
   /** Whether a row, or a part of it, is in view. */
   isInView(key) {
+    this.#finish();
     const element = this.#elements.get(key)?.element;
     if (!element || element.classList.contains('away')) return false;
     const top = element.offsetTop + this.#shift;
@@ -113,7 +118,10 @@ export class Rows {
   show({ isElsewhere = false, animates = true } = {}) {
     const viewport = this.#viewport;
     const isMoving = performance.now() - this.#movedAt < MOVE_MS;
-    const before = isElsewhere || !animates || isMoving || calm.matches ? null : this.#tops();
+    // A hidden page has no frames.
+    this.#finish();
+    const isStill = isElsewhere || !animates || isMoving || calm.matches || document.hidden;
+    const before = isStill ? null : this.#placed;
     const held = isElsewhere ? null : this.#held();
     viewport.total = this.#tree.total;
     if (isElsewhere) this.#start();
@@ -121,8 +129,8 @@ export class Rows {
       const place = this.#tree.place(held.key);
       if (place >= 0) Object.assign(viewport, { index: place, offset: held.top, wantsEnd: false });
     }
-    this.draw();
-    if (before) this.#animate(before);
+    this.draw({ isLate: !isElsewhere });
+    if (before) this.#glide(before);
   }
 
   #start() {
@@ -134,48 +142,85 @@ export class Rows {
   #held() {
     const { index, offset, height } = this.#viewport;
     if (index === 0 && offset >= 0 && this.#focus.key === null) return null;
-    const tops = this.#tops();
-    const isInView = (key) => tops.get(key) >= 0 && tops.get(key) < height && this.#tree.index(key) >= 0;
     const { key: focus } = this.#focus;
-    if (focus !== null && isInView(focus)) return { key: focus, top: tops.get(focus) };
+    const top = focus === null ? null : this.#topInView(focus);
+    if (top !== null) return { key: focus, top };
     if (index === 0 && offset >= 0) return null;
-    for (const [key, top] of tops) if (isInView(key)) return { key, top };
+    for (const key of this.#placed.keys()) {
+      const above = this.#topInView(key);
+      if (above !== null) return { key, top: above };
+    }
     return null;
   }
 
-  /** Where each drawn row is below the top of the view, in their order. */
-  #tops() {
-    const tops = new Map();
-    for (const [key, { element }] of this.#elements) {
-      if (!element.classList.contains('away')) tops.set(key, element.offsetTop + this.#shift);
-    }
-    return tops;
+  /** How far a row of before is below the top of the view; null: it is not in view, or not in the tree any more. */
+  #topInView(key) {
+    const { height, rowHeight } = this.#viewport;
+    const near = this.#placed.get(key);
+    // Only the browser knows it exactly, and lays out the page for it.
+    if (near === undefined || near < -rowHeight || near > height + rowHeight || this.#tree.index(key) < 0) return null;
+    const top = this.topOf(key);
+    return top >= 0 && top < height ? top : null;
   }
 
   #shift = 0;
+  /** Whether heights and places are to be read before the next frame. */
+  #isLate = false;
 
-  /** `isMoving`: because one scrolls. */
-  draw({ isMoving = false } = {}) {
+  /** Where rows are is asked for. */
+  #finish() {
+    if (this.#isLate) this.draw();
+  }
+
+  /**
+   * Draws the rows in view. `isLate`: what the browser lays out for it is read before the next frame, or when it is asked
+   * for; the rows, their texts and their order are there at once.
+   */
+  draw({ isLate = false } = {}) {
     const viewport = this.#viewport;
     if (viewport.height === 0) return;
+    // A hidden page has no frames; and the end is where the heights say.
+    this.#isLate = isLate && !document.hidden && !viewport.wantsEnd;
     viewport.total = this.#tree.total;
     this.spacer.style.height = `${viewport.spacerHeight}px`;
     // Heights are known when rows are drawn, and may show that others are in view.
     for (let turn = 0; turn < 4; turn += 1) {
       const { from, to } = this.#range();
       this.#place(from, to);
+      // Without heights it is not known where the end is.
+      if (this.#isLate) break;
       const { index, offset } = viewport;
-      this.#measure(isMoving);
+      this.#measure();
       viewport.settle((at) => this.#heightAt(at));
       if (viewport.index === index && viewport.offset === offset) break;
       const next = this.#range();
       if (next.first >= from && next.last <= to) break;
     }
     viewport.wantsEnd = false;
-    this.#arrange();
-    this.#showPlace();
-    this.#tree.need(viewport.index, this.view.count);
-    this.drawn();
+    this.#note();
+    this.#describe();
+    if (this.#isLate) this.drawSoon();
+    else {
+      this.#arrange();
+      this.#showPlace();
+      this.#tree.need(viewport.index, this.view.count);
+    }
+    this.drawn(this.#isLate);
+  }
+
+  /** About where the rows that are drawn are below the top of the view, in their order: the sum of heights. */
+  #placed = new Map();
+
+  #note() {
+    const { index, offset } = this.#viewport;
+    this.#placed = new Map();
+    let top = offset;
+    for (let place = this.from; place < index; place += 1) top -= this.#heightAt(place);
+    for (let place = this.from; place < this.to; place += 1) {
+      const key = this.#tree.at(place)?.key;
+      if (this.#elements.has(key)) this.#placed.set(key, top);
+      top += this.#heightAt(place);
+    }
   }
 
   #range() {
@@ -193,33 +238,35 @@ export class Rows {
     return this.#heights.get(key) ?? this.#viewport.rowHeight;
   }
 
-  /** `isMoving`: only rows that have come or changed. Each look at a height costs, also if it is the same. */
-  #measure(isMoving) {
-    for (const [key, shown] of this.#elements) {
-      const isKnown = shown.isMeasured && this.#heights.has(key);
-      if ((isMoving && isKnown) || shown.element.classList.contains('away')) continue;
+  /** Reads the heights of rows that have come or changed: each look costs, also if the height is the same. */
+  #measure() {
+    this.#elements.forEach((shown, key) => {
+      if ((shown.isMeasured && this.#heights.has(key)) || shown.element.classList.contains('away')) return;
       this.#heights.set(key, shown.element.offsetHeight);
       shown.isMeasured = true;
-    }
+    });
     if (this.#heights.size > 4 * DRAWN_MAX) {
       for (const key of this.#heights.keys()) if (!this.#elements.has(key)) this.#heights.delete(key);
     }
   }
 
+  /** The number of the newest drawing. */
+  #drawing = 0;
+
   /** Makes the rows of a range children of the list, in order. */
   #place(from, to) {
     this.from = from;
+    this.to = to;
     const tree = this.#tree;
     const wanted = [];
     let greys = 0;
     const { key: focus, field } = this.#focus;
     if (focus !== null && tree.row(focus)) this.#focus.row = tree.row(focus);
     const away = focus !== null && this.#focus.row && !isWithin(tree.place(focus), from, to) ? this.#focus.row : null;
-    const keep = new Set();
+    const drawing = this.#drawing += 1;
     for (let place = from; place < to; place += 1) {
       const row = tree.at(place);
       if (row) {
-        keep.add(row.key);
         wanted.push(this.#elementFor(row, place, field));
       } else {
         const grey = this.#greys[greys] ??= new RowElement({ mayEdit: this.#mayEdit });
@@ -228,19 +275,18 @@ export class Rows {
         wanted.push(grey.element);
       }
     }
-    if (away && !keep.has(away.key)) {
-      keep.add(away.key);
+    if (away && this.#elements.get(away.key)?.drawing !== drawing) {
       const place = tree.place(away.key);
       const element = this.#elementFor(away, place < 0 ? 0 : place, field);
       element.classList.add('away');
       if (place < from) wanted.unshift(element);
       else wanted.push(element);
     }
-    for (const [key, { element }] of this.#elements) {
-      if (keep.has(key)) continue;
-      element.remove();
+    this.#elements.forEach((shown, key) => {
+      if (shown.drawing === drawing) return;
+      shown.element.remove();
       this.#elements.delete(key);
-    }
+    });
     for (const grey of this.#greys.splice(greys)) grey.element.remove();
     let next = this.list.firstElementChild;
     for (const element of wanted) {
@@ -255,6 +301,7 @@ export class Rows {
       shown = new RowElement({ mayEdit: this.#mayEdit });
       this.#elements.set(row.key, shown);
     }
+    shown.drawing = this.#drawing;
     shown.fill(row, {
       place, editing: row.key === this.#focus.key ? field : null, siblings: this.#siblings(place),
       isSelected: this.#selected.has(row.key),
@@ -280,13 +327,26 @@ export class Rows {
 
   /** Puts the anchor where it belongs. */
   #arrange() {
-    const { index, offset, total } = this.#viewport;
+    const { index, offset } = this.#viewport;
     const isAwayAbove = this.list.firstElementChild?.classList.contains('away');
     const anchor = this.list.children[index - this.from + (isAwayAbove ? 1 : 0)];
-    this.#shift = offset - (anchor?.offsetTop ?? 0);
-    this.list.style.transform = `translateY(${this.#shift}px)`;
+    const shift = offset - (anchor?.offsetTop ?? 0);
+    if (this.#shift === shift) return;
+    this.#shift = shift;
+    this.list.style.transform = `translateY(${shift}px)`;
+  }
+
+  /** What the list says of itself: the browser looks at each attribute that is set. */
+  #described = null;
+
+  #describe() {
+    const { total } = this.#viewport;
+    const { revision } = this.#tree;
+    const described = `${total} ${revision}`;
+    if (described === this.#described) return;
+    this.#described = described;
     this.list.setAttribute('aria-rowcount', total);
-    this.list.dataset.revision = this.#tree.revision;
+    this.list.dataset.revision = revision;
   }
 
   #showPlace() {
@@ -297,17 +357,43 @@ export class Rows {
     this.element.scrollTop = this.#scrollTop = top;
   }
 
-  /** Rows glide to where they are now; those that are new appear. */
-  #animate(before) {
-    for (const [key, { element }] of this.#elements) {
-      const old = before.get(key);
-      const top = element.offsetTop + this.#shift;
-      if (old === undefined) {
-        if (before.size > 0 && this.#tree.row(key)?.isNew !== true) element.animate({ opacity: [0, 1] }, MOVE_MS);
-      } else if (Math.abs(old - top) > 1 && Math.abs(old - top) < this.#viewport.height) {
-        const transform = [`translateY(${old - top}px)`, 'none'];
-        element.animate({ transform }, { duration: MOVE_MS, easing: 'ease-out' });
+  #glideFrame = null;
+  /** Where rows were when the last frame was drawn, of those that are to glide: by key. */
+  #was = new Map();
+
+  /**
+   * Rows glide to where they are now; those that are new appear. It begins with the next frame, before the browser paints
+   * what has changed: so the rows do not wait for it.
+   */
+  #glide(before) {
+    for (const [key, top] of before) if (!this.#was.has(key)) this.#was.set(key, top);
+    this.#glideFrame ??= requestAnimationFrame(() => {
+      this.#glideFrame = null;
+      this.#finish();
+      this.#animate();
+    });
+  }
+
+  #animate() {
+    const { height, rowHeight } = this.#viewport;
+    const moved = [];
+    for (const [key, top] of this.#placed) {
+      const { element } = this.#elements.get(key);
+      const by = (this.#was.get(key) ?? NaN) - top;
+      if (Math.abs(by) > 1 && Math.abs(by) < height) moved.push([key, by]);
+      else if (!this.#was.has(key) && this.#was.size > 0 && this.#tree.row(key)?.isNew !== true) {
+        element.animate({ opacity: [0, 1] }, MOVE_MS);
       }
+    }
+    this.#was.clear();
+    const isCrowd = moved.length > MOVING_MAX;
+    for (const [key, by] of moved) {
+      if (isCrowd && Math.abs(by) < 2 * rowHeight) continue;
+      const shown = this.#elements.get(key);
+      // The one before would go on unseen.
+      shown.glide?.cancel();
+      shown.glide = shown.element.animate({ transform: [`translateY(${by}px)`, 'none'] },
+        { duration: MOVE_MS, easing: 'ease-out' });
     }
   }
 
@@ -327,15 +413,21 @@ export class Rows {
     const viewport = this.#viewport;
     const isByPixels = !viewport.isStretched || this.#isTouched;
     if (!isByPixels || !viewport.follow(from, scrollTop)) viewport.jump(scrollTop);
-    this.#drawSoon();
+    this.#isByHand = true;
+    this.drawSoon();
   }
 
-  #drawSoon() {
+  /** Whether a drawing that is due is one of a scroll. */
+  #isByHand = false;
+
+  /** Draws before the next frame. */
+  drawSoon() {
     this.#frame ??= requestAnimationFrame(() => {
       this.#frame = null;
       // The bar stays where the hand has put it, until it rests.
-      this.#isScrolling = true;
-      this.draw({ isMoving: true });
+      this.#isScrolling = this.#isByHand;
+      this.#isByHand = false;
+      this.draw();
       this.#isScrolling = false;
     });
   }
@@ -352,7 +444,7 @@ export class Rows {
   scrollBy(pixels) {
     this.#movedAt = performance.now();
     this.#viewport.moveBy(pixels);
-    this.draw({ isMoving: true });
+    this.draw();
   }
 
   /** Brings a row into view that is here. Returns false if it is not here. */
@@ -369,6 +461,8 @@ export class Rows {
     const key = this.#tree.at(place)?.key;
     const shown = key === undefined ? null : this.#elements.get(key)?.element;
     if (shown && !shown.classList.contains('away')) {
+      if (this.#isSurelyInView(key)) return;
+      this.#finish();
       const top = shown.offsetTop + this.#shift;
       const bottom = top + Math.min(shown.offsetHeight, viewport.height - 2 * viewport.rowHeight);
       const last = viewport.height - viewport.rowHeight;
@@ -380,6 +474,13 @@ export class Rows {
     const offset = isBelow ? viewport.height - 2.5 * viewport.rowHeight : viewport.rowHeight;
     Object.assign(viewport, { index: place, offset, wantsEnd: false });
     this.draw();
+  }
+
+  /** Whether a row is in view with a row of room above and below: by sums, for which the browser lays out nothing. */
+  #isSurelyInView(key) {
+    const { height, rowHeight } = this.#viewport;
+    const top = this.#placed.get(key);
+    return top >= rowHeight && top + (this.#heights.get(key) ?? rowHeight) <= height - 2 * rowHeight;
   }
 
   /** Begins at a row, a third from the top: after one has gone elsewhere. */

@@ -151,6 +151,8 @@ export function tapped(ring, Base = WebSocket, hold = new Hold()) {
     #cutters = { in: new Cutter(), out: new Cutter() };
     #received = null;
     #gate;
+    /** What is sent at the end of this turn. */
+    #unsent = [];
 
     constructor(...given) {
       super(...given);
@@ -175,6 +177,7 @@ export function tapped(ring, Base = WebSocket, hold = new Hold()) {
     /** What waits is dropped: a link that is cut loses it, and frames of one user are not for the next one. */
     close(...given) {
       this.#gate.end(true);
+      this.#sendAll();
       super.close(...given);
     }
 
@@ -187,10 +190,25 @@ export function tapped(ring, Base = WebSocket, hold = new Hold()) {
       return this.#received;
     }
 
+    /**
+     * Sends in a microtask: lists that show a write, whose microtask comes before, are drawn first. To wake the threads of
+     * the browser that send takes a third as long.
+     */
     send(bytes) {
-      super.send(bytes);
       // The client may use its buffer again.
-      this.#record(bytes.slice(), true);
+      this.#unsent.push(bytes.slice());
+      if (this.#unsent.length === 1) queueMicrotask(() => this.#sendAll());
+    }
+
+    get bufferedAmount() {
+      return this.#unsent.reduce((sum, { length }) => sum + length, super.bufferedAmount);
+    }
+
+    #sendAll() {
+      for (const bytes of this.#unsent.splice(0)) {
+        super.send(bytes);
+        this.#record(bytes, true);
+      }
     }
 
     #note(kind, text) {

@@ -291,6 +291,31 @@ test('frames wait up to a limit of their number, their bytes and the time', (con
   assert.deepEqual([got, hold.held], [before + 8 + 17, []]);
 });
 
+test('what the client sends follows what it shows in the same turn, in its order, and is sent before the end', async () => {
+  const log = [];
+  class Socket extends EventTarget {
+    url = 'ws://host/nest';
+    get bufferedAmount() { return 7; }
+    send(bytes) { log.push(...bytes); }
+    close() { log.push('closed'); }
+  }
+  const ring = new Ring();
+  const { Tap } = tapped(ring, Socket);
+  const socket = new Tap();
+  const bytes = Uint8Array.of(1, 2);
+  queueMicrotask(() => log.push('shown'));
+  socket.send(bytes);
+  bytes.fill(9);
+  socket.send(Uint8Array.of(3));
+  assert.deepEqual([log, socket.bufferedAmount], [[], 10]);
+  await null;
+  assert.deepEqual([log, socket.bufferedAmount], [['shown', 1, 2, 3], 7]);
+  socket.send(Uint8Array.of(4));
+  socket.close();
+  await null;
+  assert.deepEqual(log, ['shown', 1, 2, 3, 4, 'closed']);
+});
+
 test('the client gets frames through the tap, and they are recorded as it gets them', () => {
   class Socket extends EventTarget {
     url = 'ws://host/nest';

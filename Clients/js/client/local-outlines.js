@@ -95,6 +95,8 @@ class LocalOutline extends LocalList {
   #confirmed = new Map();
   /** @type {any} */
   #timer = null;
+  /** Whether a state has waited as long as it may: the next ones do not, until one has the fold states. */
+  #isLate = false;
 
   /** @param {any} local @param {any} request */
   constructor(local, request) {
@@ -138,20 +140,33 @@ class LocalOutline extends LocalList {
    */
   receive(event) {
     if (BREAKS.has(event.change.type)) {
+      this.#isLate = false;
       this.#letGo();
       return super.receive(event);
     }
     if (STATES.has(event.change.type)) this.#confirmed = new Map();
-    if (this.#kept.length === 0 && !this.#lacksFolds(event.state)) return super.receive(event);
+    if (this.#kept.length === 0 && (!event.state || this.#isDue(event.state))) return super.receive(event);
     this.#kept.push(event);
     this.#wait();
   }
 
   /** Lets go what waits if the newest of it has the fold states. */
   #wait() {
-    if (this.#kept.length === 0) return;
-    if (!this.#lacksFolds(this.#kept.at(-1).state)) return this.#letGo();
-    this.#timer ??= setTimeout(() => this.#letGo(), KEPT_MS_MAX);
+    // The first that waits has a state.
+    const newest = this.#kept.filter(({ state }) => state).at(-1);
+    if (!newest) return;
+    if (this.#isDue(newest.state)) return this.#letGo();
+    this.#timer ??= setTimeout(() => {
+      this.#isLate = true;
+      this.#letGo();
+    }, KEPT_MS_MAX);
+  }
+
+  /** Whether a state is to be shown now. @param {any} state */
+  #isDue(state) {
+    if (!this.#lacksFolds(state)) this.#isLate = false;
+    else if (!this.#isLate) return false;
+    return true;
   }
 
   /** @param {any} error */

@@ -382,9 +382,10 @@ export class Local {
     }
     this.#pending.add(write);
     this.#restock();
+    // Lists come first where a transport sends at the end of the turn, as that of nestd's page does.
+    this.#schedule(true);
     this.#send();
     this.#changed();
-    this.#schedule(true);
     return write;
   }
 

@@ -260,19 +260,18 @@ export class LaidView {
 
   /** @type {(number | undefined)[] | undefined} */
   #termSlots;
-  /** @type {Map<StateRow, RowKey | undefined>} */
-  #keys = new Map();
-
   /** @param {StateRow} row @returns {RowKey | undefined} */
   #keyOfRow(row) {
     const { terms } = this.shape;
     if (!terms) return undefined;
-    if (!this.#keys.has(row)) {
+    let key = terms.keys.get(row);
+    if (key === undefined) {
       this.#termSlots ??= terms.all.map(({ path }) => this.#slotOf(path));
       const values = this.#termSlots.map((slot) => (slot === undefined ? null : row.values[slot]));
-      this.#keys.set(row, terms.key(values, row.id));
+      key = terms.key(values, row.id) ?? null;
+      terms.keys.set(row, key);
     }
-    return this.#keys.get(row);
+    return key ?? undefined;
   }
 
   /**

@@ -16,6 +16,14 @@ export const UNKNOWN = 0;
 /** @typedef {(id: number) => boolean | undefined} IsMember */
 
 export class ListSketch {
+  // Made when they are needed: an outline has a sketch for each row, and most rows have no children.
+  /** @type {Set<number> | undefined} */
+  #uncertain;
+  /** @type {Set<number> | undefined} */
+  #before;
+  /** @type {Set<number> | undefined} */
+  #after;
+
   /**
    * @param {number[]} entries the members whose order is known among each other. Some are not shown, because the
    *   predicate does not admit them
@@ -28,26 +36,35 @@ export class ListSketch {
     this.startsAtFirst = startsAtFirst;
     this.endsAtLast = endsAtLast;
     this.isComplete = isComplete;
-    /** Members whose place is not known. Those that were shown stay among the entries. @type {Set<number>} */
-    this.uncertain = new Set();
-    /** Members that were put beyond the ends of the window. @type {Set<number>} */
-    this.before = new Set();
-    /** @type {Set<number>} */
-    this.after = new Set();
+  }
+
+  /** Members whose place is not known. Those that were shown stay among the entries. @returns {Set<number>} */
+  get uncertain() {
+    return this.#uncertain ??= new Set();
+  }
+
+  /** Members that were put before the beginning of the window. @returns {Set<number>} */
+  get before() {
+    return this.#before ??= new Set();
+  }
+
+  /** Members that were put behind the end of the window. @returns {Set<number>} */
+  get after() {
+    return this.#after ??= new Set();
   }
 
   /** @param {number} object */
   remove(object) {
     const index = this.entries.indexOf(object);
     if (index >= 0) this.entries.splice(index, 1);
-    for (const part of [this.uncertain, this.before, this.after]) part.delete(object);
+    for (const part of [this.#uncertain, this.#before, this.#after]) part?.delete(object);
   }
 
   /** The list has exactly these members, in this order. @param {number[]} members */
   replace(members) {
     this.entries = [...members];
     this.startsAtFirst = this.endsAtLast = this.isComplete = true;
-    for (const part of [this.uncertain, this.before, this.after]) part.clear();
+    for (const part of [this.#uncertain, this.#before, this.#after]) part?.clear();
   }
 
   /** The object's place is not known any more. @param {number} object */

@@ -25,6 +25,12 @@ export class RowTerms {
     this.order = new Order(terms);
     /** @type {readonly any[]} */
     this.all = terms;
+    /**
+     * By rows of the server: what `key` says of them; null: undefined. Rows never change, and those of a request have the
+     * same projection.
+     * @type {WeakMap<object, import('../rules/order.js').RowKey | null>}
+     */
+    this.keys = new WeakMap();
   }
 
   /**

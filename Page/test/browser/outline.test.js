@@ -83,7 +83,9 @@ const copy = (page) => page.evaluate(() => {
 const mouse = (page, type, x, y, buttons = 1) =>
   page.send('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons, clickCount: 1 });
 /** The middle of a part of a row, when no row glides any more. */
-const centre = (page, title, part) => page.until((text, selector) => {
+const centre = (page, title, part) => page.until(async (text, selector) => {
+  // Rows begin to glide with a frame.
+  await new Promise(requestAnimationFrame);
   if (document.getAnimations().length > 0) return null;
   const found = [...document.querySelectorAll('#rows .row')].find((each) => window.titleOf(each) === text);
   const { left, top, width, height } = found.querySelector(selector).getBoundingClientRect();

@@ -25,13 +25,19 @@ async function shows(page, ...rows) {
     () => JSON.stringify({ now, rows }));
 }
 
+/** Rows begin to glide with a frame: waits until they are at their places. */
+const still = (page) => page.until(async () => {
+  await new Promise(requestAnimationFrame);
+  return document.getAnimations().every(({ playState }) => playState !== 'running');
+});
+
 /** The field with the keyboard, and where its caret is. */
 const caret = () => document.activeElement.id === 'editor'
   && [document.activeElement.value, document.activeElement.selectionStart];
 
 /** The caret to the end of a row, when no row glides any more. */
 async function edit(page, title) {
-  await page.until(() => document.getAnimations().every(({ playState }) => playState !== 'running'));
+  await still(page);
   await page.click(await page.evaluate((text) => {
     const row = [...document.querySelectorAll('#rows .row')].find((each) => window.titleOf(each) === text);
     const { left, top, height } = row.querySelector('.title').getBoundingClientRect();
@@ -79,7 +85,7 @@ test('rows that one makes, indents, moves and deletes show at once, and wait for
   assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('#rows .row:not([data-id])')]
     .map(window.titleOf)), ['Rolls', 'Rye']);
   await sees(page, 'on its way to the server', '#rows');
-  await page.until(() => document.getAnimations().every(({ playState }) => playState !== 'running'));
+  await still(page);
   await stage.picture(page, 'outline-pending');
   if (!noAxe) assert.deepEqual(await audit(page), []);
   assert.equal(await page.evaluate(() => document.querySelector('#bar-tools button').title), 'Undo: delete “Travel”');

@@ -135,7 +135,7 @@ async function unfolding({ isTakenOut = false } = {}) {
   const open = [row(2, 'Milk', 1, 0), row(4, 'Soy', -1, 1, 2), FIRST[1]];
   const unfold = () => push(6, 6, open, { insertedRows: [{ at: [0, 1], id: 4, values: open[1].values }],
     updates: [{ at: [0, 0], values: [{ property: 65534, value: 1 }] }] });
-  return { ...made, fold, unfolded, unfold };
+  return { ...made, push, fold, unfolded, unfold };
 }
 
 test('what was put below an unfolded row stays while the server has the row still folded', async () => {
@@ -172,6 +172,32 @@ test('a row that was taken out again stays while the server has it below a folde
   await turn();
   assert.equal(shown(), 'Milk Eggs+ Soy');
   assert.equal(outline.revision, 6);
+});
+
+test('a state that has waited as long as it may is the last that waits, also if it was not shown yet', async (context) => {
+  const { setTimeout } = globalThis;
+  /** The timers of a second or more: the test ends them. */
+  const timers = [];
+  context.after(() => { globalThis.setTimeout = setTimeout; });
+  globalThis.setTimeout = (end, time, ...rest) => (time < 1_000 ? setTimeout(end, time, ...rest)
+    : timers[timers.push({ end, time }) - 1]);
+  const { page, local, shown, push, fold, unfolded } = await unfolding();
+  const [wait] = timers.filter(({ time }) => time === 2_000);
+  // Lists wait for an undo: what is let go is not shown.
+  const { done } = local.undo();
+  const { id } = await page.next('undo');
+  wait.end();
+  await turn();
+  assert.equal(shown(), 'Milk- .Soy Eggs+');
+  push(6, 7, [row(2, 'Milk', -2, 0), row(3, 'Ham', -3, 0)],
+    { updates: [{ at: [0, 1], values: [{ property: 1, value: 'Ham' }] }] });
+  await turn();
+  page.error('LIMIT_EXCEEDED', id);
+  await assert.rejects(done, { code: 'LIMIT_EXCEEDED' });
+  await turn();
+  assert.equal(shown(), 'Milk+ Ham+');
+  page.reply('done', {}, fold.id);
+  await unfolded;
 });
 
 test('it goes when the server refuses to unfold the row', async () => {
