@@ -225,12 +225,14 @@ package struct ByteReader {
         _ bytes: UnsafeRawBufferPointer,
         _ field: StaticString
     ) throws(DecodingFailure) -> String {
+        guard Self.isText(bytes) else { throw Self.failure(.invalidText, field) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whether bytes are valid UTF-8 without NUL.
+    package static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
         // Most texts. The general way looks up types of the standard library for each text.
-        if Self.isPlainASCII(bytes) { return String(decoding: bytes, as: UTF8.self) }
-        guard let string = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
-            throw Self.failure(.invalidText, field)
-        }
-        return string
+        self.isPlainASCII(bytes) || String(validating: bytes, as: UTF8.self) != nil && !bytes.contains(0)
     }
 
     /// Whether all bytes are in 1 ... 127.
