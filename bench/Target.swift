@@ -34,8 +34,17 @@ struct BenchTarget {
         self.child = nil
     }
 
-    func connect(features: Features = BenchConnection.features) async throws -> BenchConnection {
-        try await BenchConnection.connect(host: self.host, port: self.port, on: self.group, features: features)
+    /// `group`: where the connection's work is done; `nil`: with that of the others.
+    func connect(
+        features: Features = BenchConnection.features,
+        on group: MultiThreadedEventLoopGroup? = nil
+    ) async throws -> BenchConnection {
+        try await BenchConnection.connect(
+            host: self.host,
+            port: self.port,
+            on: group ?? self.group,
+            features: features
+        )
     }
 
     /// Connects to the port for browsers.

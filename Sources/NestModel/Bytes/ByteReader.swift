@@ -1,21 +1,27 @@
 /// Why bytes could not be decoded.
+@frozen
+@usableFromInline
 package struct DecodingFailure: Error, Equatable, Sendable, CustomStringConvertible {
+    @frozen
+    @usableFromInline
     package enum Reason: String, Sendable {
         case truncated, trailingBytes, outOfRange, invalidText, invalidValue, valueTooLarge, unsupported, limit
     }
 
-    package let reason: Reason
+    @usableFromInline package let reason: Reason
     /// The field that could not be read.
-    package let field: String
+    @usableFromInline package let field: String
     /// The limit of `field`, if its number is known.
-    package let max: Int?
+    @usableFromInline package let max: Int?
 
+    @usableFromInline
     package init(_ reason: Reason, _ field: String, max: Int? = nil) {
         self.reason = reason
         self.field = field
         self.max = max
     }
 
+    @usableFromInline
     package var description: String {
         switch self.reason {
         case .truncated: "\(self.field): the message ends too early"
@@ -44,17 +50,34 @@ package struct DecodingFailure: Error, Equatable, Sendable, CustomStringConverti
 ///
 /// The reader borrows its bytes and must not outlive the closure that provides them. It checks every read against the
 /// end, and every count against the remaining bytes, so that a peer cannot make it allocate more than the peer sends.
+///
+/// Frozen and usable from inline, as `ByteWriter` is.
+@frozen
+@usableFromInline
 package struct ByteReader {
     @usableFromInline var current: UnsafeRawPointer
     @usableFromInline let end: UnsafeRawPointer
 
+    @inlinable
     package init(_ bytes: UnsafeRawBufferPointer) {
         // An empty buffer may have no address. Any address will do, since nothing is read from it.
         self.current = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!
         self.end = self.current + bytes.count
     }
 
+    /// Not inlined, so that reads stay small.
+    @usableFromInline
+    @inline(never)
+    static func failure(
+        _ reason: DecodingFailure.Reason,
+        _ field: StaticString,
+        max: Int? = nil
+    ) -> DecodingFailure {
+        DecodingFailure(reason, "\(field)", max: max)
+    }
+
     /// Reads from an array during `body`.
+    @inlinable
     package static func read<Result, Failure: Error>(
         _ bytes: [UInt8],
         _ body: (inout ByteReader) throws(Failure) -> Result
@@ -78,7 +101,7 @@ package struct ByteReader {
 
     @inlinable
     package mutating func byte(_ field: StaticString) throws(DecodingFailure) -> UInt8 {
-        guard self.current < self.end else { throw DecodingFailure(.truncated, "\(field)") }
+        guard self.current < self.end else { throw Self.failure(.truncated, field) }
         defer { self.current += 1 }
         return self.current.load(as: UInt8.self)
     }
@@ -89,7 +112,7 @@ package struct ByteReader {
         _ field: StaticString
     ) throws(DecodingFailure) -> T {
         let size = MemoryLayout<T>.size
-        guard self.remaining >= size else { throw DecodingFailure(.truncated, "\(field)") }
+        guard self.remaining >= size else { throw Self.failure(.truncated, field) }
         defer { self.current += size }
         return T(bigEndian: self.current.loadUnaligned(as: T.self))
     }
@@ -97,7 +120,7 @@ package struct ByteReader {
     /// Reads a variable-length integer: 0 ..< 2^62, in any of its four lengths.
     @inlinable
     package mutating func varint(_ field: StaticString) throws(DecodingFailure) -> UInt64 {
-        guard self.current < self.end else { throw DecodingFailure(.truncated, "\(field)") }
+        guard self.current < self.end else { throw Self.failure(.truncated, field) }
         let first = self.current.load(as: UInt8.self)
         switch first >> 6 {
         case 0:
@@ -127,9 +150,9 @@ package struct ByteReader {
         bytesEach: Int = 1
     ) throws(DecodingFailure) -> Int {
         let value = try self.varint(field)
-        guard value <= UInt64(max) else { throw DecodingFailure(.limit, "\(field)", max: max) }
+        guard value <= UInt64(max) else { throw Self.failure(.limit, field, max: max) }
         guard bytesEach == 0 || value <= UInt64(self.remaining / bytesEach) else {
-            throw DecodingFailure(.truncated, "\(field)")
+            throw Self.failure(.truncated, field)
         }
         return Int(value)
     }
@@ -142,7 +165,7 @@ package struct ByteReader {
 
     @inlinable
     package mutating func raw(count: Int, _ field: StaticString) throws(DecodingFailure) -> UnsafeRawBufferPointer {
-        guard count >= 0, self.remaining >= count else { throw DecodingFailure(.truncated, "\(field)") }
+        guard count >= 0, self.remaining >= count else { throw Self.failure(.truncated, field) }
         defer { self.current += count }
         return UnsafeRawBufferPointer(start: self.current, count: count)
     }
@@ -167,14 +190,14 @@ package struct ByteReader {
     @inlinable
     package mutating func objectID(_ field: StaticString) throws(DecodingFailure) -> ObjectID {
         let value = try self.varint(field)
-        guard value > 0, value <= UInt64(Limits.objectIDMax) else { throw DecodingFailure(.outOfRange, "\(field)") }
+        guard value > 0, value <= UInt64(Limits.objectIDMax) else { throw Self.failure(.outOfRange, field) }
         return ObjectID(Int64(value))
     }
 
     package mutating func reference(_ field: StaticString) throws(DecodingFailure) -> ObjectReference {
         let value = try self.zigzag(field)
         guard value != 0, value <= Limits.objectIDMax, value >= -Int64(Limits.mutationsPerTransactionMax) else {
-            throw DecodingFailure(.outOfRange, "\(field)")
+            throw Self.failure(.outOfRange, field)
         }
         return ObjectReference(rawValue: value)
     }
@@ -183,7 +206,7 @@ package struct ByteReader {
     package mutating func referenceOrNone(_ field: StaticString) throws(DecodingFailure) -> ObjectReference? {
         let value = try self.zigzag(field)
         guard value <= Limits.objectIDMax, value >= -Int64(Limits.mutationsPerTransactionMax) else {
-            throw DecodingFailure(.outOfRange, "\(field)")
+            throw Self.failure(.outOfRange, field)
         }
         return value == 0 ? nil : ObjectReference(rawValue: value)
     }
@@ -194,7 +217,7 @@ package struct ByteReader {
     }
 
     package mutating func finish(_ field: StaticString) throws(DecodingFailure) {
-        guard self.isAtEnd else { throw DecodingFailure(.trailingBytes, "\(field)") }
+        guard self.isAtEnd else { throw Self.failure(.trailingBytes, field) }
     }
 
     /// Returns the text of valid UTF-8 without NUL; throws otherwise, and never repairs.
@@ -202,9 +225,29 @@ package struct ByteReader {
         _ bytes: UnsafeRawBufferPointer,
         _ field: StaticString
     ) throws(DecodingFailure) -> String {
-        guard let string = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
-            throw DecodingFailure(.invalidText, "\(field)")
+        guard Self.isText(bytes) else { throw Self.failure(.invalidText, field) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whether bytes are valid UTF-8 without NUL.
+    package static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        // Most texts. The general way looks up types of the standard library for each text.
+        self.isPlainASCII(bytes) || String(validating: bytes, as: UTF8.self) != nil && !bytes.contains(0)
+    }
+
+    /// Whether all bytes are in 1 ... 127.
+    private static func isPlainASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var index = 0
+        while index + 8 <= bytes.count {
+            let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            // The high bit of a byte is set if it is above 127, or if subtracting 1 has borrowed, as it does from 0.
+            guard (word | (word &- 0x0101_0101_0101_0101)) & 0x8080_8080_8080_8080 == 0 else { return false }
+            index += 8
         }
-        return string
+        while index < bytes.count {
+            guard (1...127).contains(bytes[index]) else { return false }
+            index += 1
+        }
+        return true
     }
 }

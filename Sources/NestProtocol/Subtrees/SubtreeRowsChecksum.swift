@@ -8,12 +8,22 @@ package struct SubtreeRowsChecksum: Sendable {
 
     package init() {}
 
-    package mutating func add(_ rows: [SubtreeRow]) {
-        for row in rows {
-            self.bytes.write(count: row.depth)
-            for value in row.values { self.bytes.write(value: value) }
-            self.value = fnv1a(self.bytes.bytes, seed: self.value)
-            self.bytes.bytes.removeAll(keepingCapacity: true)
+    package mutating func add(_ rows: SubtreeColumns) {
+        rows.chunk.withUnsafeBytes { chunk in
+            for row in 0..<rows.rowCount {
+                self.bytes.write(count: rows.depths[row])
+                for column in 0..<rows.valueCount { self.bytes.write(cell: rows[row, column], of: chunk) }
+                if self.bytes.count >= Self.hashedBytes { self.hash() }
+            }
         }
+        self.hash()
+    }
+
+    /// How many bytes are collected before they are hashed: not a whole chunk, because each upload has such bytes.
+    private static let hashedBytes = 4 << 10
+
+    private mutating func hash() {
+        self.value = fnv1a(self.bytes.bytes, seed: self.value)
+        self.bytes.bytes.removeAll(keepingCapacity: self.bytes.count <= 2 * Self.hashedBytes)
     }
 }

@@ -14,6 +14,9 @@ extension ClientConnection {
             guard self.mayTakeDelivery() else { return false }
             self.answered(answered)
             self.send(buffer)
+        case .mark(let buffer):
+            guard self.mayTakeDelivery() else { return false }
+            self.send(buffer)
         case .compressible(let frame, let answered):
             guard self.mayTakeDelivery() else { return false }
             if let answered { self.answered([answered]) }

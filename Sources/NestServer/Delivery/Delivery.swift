@@ -19,6 +19,8 @@ package struct Delivery: Sendable {
         case welcome(EngineWelcome)
         /// Whole frames, and the requests that they complete.
         case frames(ByteBuffer, answered: [UInt32])
+        /// A progress mark for very many connections, which may wait; see `LateMarks`.
+        case mark(ByteBuffer)
         /// One large frame, and the request that it completes.
         case compressible(CompressibleFrame, answered: UInt32?)
         /// The server's model from now on, and MODEL_CHANGED.
@@ -36,6 +38,8 @@ package struct Delivery: Sendable {
     /// added to it.
     private var openItems: [ConnectionID: Int] = [:]
     private let allocator = ByteBufferAllocator()
+    /// A mark for more connections, to which nothing else goes at once, may wait.
+    package static let promptMarksMax = 64
 
     /// `owns`: returns whether a connection is on the loop; `nil` means that all are.
     package init(
@@ -61,7 +65,7 @@ package struct Delivery: Sendable {
                 self.pushCount += connections.count
                 push.forEachFrame { frame, _ in self.append(frame, id: push.view, to: connections) }
             case .progress(let revision, let connections):
-                self.append(EffectFrame(Progress(revision: revision)), id: 0, to: own(connections))
+                self.append(EffectFrame(Progress(revision: revision)), to: own(connections))
             case .own(let message, let connection):
                 guard isOwn(connection) else { continue }
                 self.append(EffectFrame(message), id: 0, to: [connection])
@@ -107,6 +111,18 @@ package struct Delivery: Sendable {
             }
             self.append(frame, id: requestID, to: [connection], answered: isLast ? requestID : nil)
         }
+    }
+
+    /// Appends a progress mark.
+    private mutating func append(_ mark: EffectFrame, to recipients: [ConnectionID]) {
+        let byteCount = Frame.headerBytes + mark.bodyByteCount
+        guard recipients.count > Self.promptMarksMax, case .plain(let body) = mark.body,
+            self.openItem(for: recipients, byteCount: byteCount) == nil
+        else { return self.append(mark, id: 0, to: recipients) }
+        var buffer = self.allocator.buffer(capacity: byteCount)
+        buffer.writeFrame(type: mark.type, flags: mark.flags, id: 0, body: body)
+        self.openItems.removeAll(keepingCapacity: true)
+        self.items.append(Item(content: .mark(buffer), recipients: recipients))
     }
 
     private mutating func append(

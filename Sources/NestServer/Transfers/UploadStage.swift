@@ -63,17 +63,17 @@ package struct UploadStage: Sendable {
 
     private mutating func checked(_ body: [UInt8]) throws(NestError) -> [UInt8] {
         let chunk: [UInt8]
-        let rows: [SubtreeRow]
+        let rows: SubtreeColumns
         do throws(DecodingFailure) {
             chunk = try SubtreeChunk(bytes: body).unpacked()
-            rows = try self.reader.rows(of: chunk)
+            rows = try self.reader.columns(of: chunk)
         } catch {
             throw NestError(error.code, error.description)
         }
-        guard rows.count <= Limits.chunkRowsPerByteMax * body.count else {
+        guard rows.rowCount <= Limits.chunkRowsPerByteMax * body.count else {
             throw NestError(
                 .limitExceeded,
-                "a chunk of \(body.count) bytes has \(rows.count) rows; at most \(Limits.chunkRowsPerByteMax) rows "
+                "a chunk of \(body.count) bytes has \(rows.rowCount) rows; at most \(Limits.chunkRowsPerByteMax) rows "
                     + "for each byte are accepted: send it uncompressed"
             )
         }
@@ -83,7 +83,7 @@ package struct UploadStage: Sendable {
                 "an import may have at most \(self.rowsMax) rows: import it in parts"
             )
         }
-        guard rows.first?.id == nil else {
+        guard rows.ids.isEmpty else {
             throw NestError(.invalid, "an import must not contain ids: the server assigns them")
         }
         self.rowsChecksum.add(rows)

@@ -33,6 +33,9 @@ package final class ConnectionLoop: Sendable {
         /// The last of the connections that ended before WELCOME since the last sweep.
         var lastRejected: (reason: CloseReason, addressText: String)?
         var peers = LoopPeers()
+        var lateMarks = LateMarks()
+        /// Whether the next late marks will be sent after a pause.
+        var isSendingMarks = false
     }
 
     /// The smallest change of the held bytes that is reported between sweeps.
@@ -188,7 +191,13 @@ package final class ConnectionLoop: Sendable {
         for (index, item) in delivery.items.enumerated() {
             for recipient in item.recipients {
                 guard let connection = connections[recipient] else { continue }
-                let isFirst = connection.deliver(item.content)
+                if case .mark(let mark) = item.content, !connection.output.isInDelivery {
+                    self.state.value.lateMarks.add(mark, to: recipient)
+                    continue
+                }
+                var isFirst = false
+                if let mark = self.state.value.lateMarks.take(recipient) { isFirst = connection.deliver(.mark(mark)) }
+                isFirst = connection.deliver(item.content) || isFirst
                 if index == last, later.isEmpty || !later.contains(recipient) {
                     if isFirst { connection.settlePushes() } else { connection.settle() }
                 } else if isFirst {
@@ -197,6 +206,22 @@ package final class ConnectionLoop: Sendable {
             }
         }
         for connection in unsettled { connection.settle() }
+        if !self.state.value.isSendingMarks { self.sendMarks() }
+    }
+
+    /// How many late marks are sent, and connections swept, before others may use the event loop.
+    private static let marksInTurnMax = 64
+    private static let sweptInTurnMax = 512
+
+    /// Sends some of the late marks, and the others after a pause.
+    private func sendMarks() {
+        for (id, mark) in self.state.value.lateMarks.take(atMost: Self.marksInTurnMax) {
+            guard let connection = self.state.value.connections[id] else { continue }
+            if connection.deliver(.mark(mark)) { connection.settlePushes() } else { connection.settle() }
+        }
+        self.state.value.isSendingMarks = !self.state.value.lateMarks.isEmpty
+        guard self.state.value.isSendingMarks else { return }
+        self.eventLoop.assumeIsolated().scheduleTask(in: ClientConnection.turnPause) { self.sendMarks() }
     }
 
     /// Starts to check every connection's time-outs.
@@ -208,16 +233,29 @@ package final class ConnectionLoop: Sendable {
         }
         self.state.value.sweep = self.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
             let now = NIODeadline.now()
-            for connection in self.state.value.connections.values { connection.sweep(now: now) }
             for connection in self.state.value.webConnections.values { connection.sweep(now: now) }
-            // Remove the connections that have ended or logged in.
-            let evictable = self.state.value.evictable.filter { self.isEvictable($0) }
-            self.state.value.evictable = evictable
-            self.report()
-            self.logRejected(server.logger)
-            server.metrics.add(self.state.value.counts)
-            self.state.value.counts = ServerMetrics.Counts()
+            self.sweep(Array(self.state.value.connections.values)[...], server)
         }
+    }
+
+    /// Checks connections, most of them after pauses if they are very many.
+    private func sweep(_ connections: ArraySlice<ClientConnection>, _ server: ServerContext) {
+        let now = NIODeadline.now()
+        for connection in connections.prefix(Self.sweptInTurnMax) { connection.sweep(now: now) }
+        let left = connections.dropFirst(Self.sweptInTurnMax)
+        guard left.isEmpty else {
+            self.eventLoop.assumeIsolated().scheduleTask(in: ClientConnection.turnPause) {
+                if self.state.value.sweep != nil { self.sweep(left, server) }
+            }
+            return
+        }
+        // Remove the connections that have ended or logged in.
+        let evictable = self.state.value.evictable.filter { self.isEvictable($0) }
+        self.state.value.evictable = evictable
+        self.report()
+        self.logRejected(server.logger)
+        server.metrics.add(self.state.value.counts)
+        self.state.value.counts = ServerMetrics.Counts()
     }
 
     /// Logs one line for all connections that ended before WELCOME.

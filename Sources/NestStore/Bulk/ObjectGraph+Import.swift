@@ -55,11 +55,12 @@ extension ObjectGraph {
         }
         places.countMax = staged.rowCount
         var imported: (first: ObjectID, label: String?)?
-        try staged.forEachRow(valueCount: slots.count) { (source) throws(StoreError) in
-            var row = try rows.row(of: source)
+        try staged.forEachRow(valueCount: slots.count) { (chunk, index) throws(StoreError) in
+            var row = try rows.row(index, of: chunk)
             let id = try self.newObjectID()
-            if source.depth == 0 { try places.place(id, &row) }
-            try rows.enter(id, depth: source.depth)
+            let depth = chunk.depths[index]
+            if depth == 0 { try places.place(id, &row) }
+            try rows.enter(id, depth: depth)
             try table.insert(id, row)
             try self.recorder.record(row.entity, id, before: nil, after: row, isBulk: true)
             if let parent = row.values[rows.ownerSlot].referenceValue {

@@ -5,13 +5,15 @@ import NestSchema
 /// Makes the objects of an import from its rows in preorder. Keeps only the ids of the current row's ancestors; if they
 /// are many, most of them are in a file.
 struct SubtreeRows {
-    private let layout: EntityLayout
-    private let kind: EntityLayout.Kind
-    private let slots: [Int]
-    private let place: Int
+    let layout: EntityLayout
+    let kind: EntityLayout.Kind
+    /// By column of the import.
+    let slots: [Int]
+    let place: Int
     let ownerSlot: Int
     private let orderStep: Int64
-    private let blank: ObjectRow
+    /// An object with no other values than those that every row gets.
+    let blank: ObjectRow
     /// The last row of each depth: its id and, on top of it, the position of its last child.
     private let path: SpilledStack
     private var pathCount = 0
@@ -46,13 +48,16 @@ struct SubtreeRows {
         self.blank = blank
     }
 
-    /// Returns the object of the next row; of depth 0, without an owner. Call `enter` with its id before the next row.
-    mutating func row(of source: SubtreeRow) throws(StoreError) -> ObjectRow {
+    /// Returns the object of the next row, which has this index in `source`; of depth 0, without an owner. Call `enter`
+    /// with its id before the next row.
+    mutating func row(_ index: Int, of source: SubtreeColumns) throws(StoreError) -> ObjectRow {
         var row = self.blank
-        for (index, slot) in self.slots.enumerated() { row.values[slot] = try self.kept(source.values[index], slot) }
+        for (column, slot) in self.slots.enumerated() {
+            row.values[slot] = try self.kept(source.value(index, column), slot)
+        }
         try self.refuseMissing(row)
-        if source.depth > 0 {
-            let (parent, position) = try self.nextBelow(source.depth - 1)
+        if source.depths[index] > 0 {
+            let (parent, position) = try self.nextBelow(source.depths[index] - 1)
             row.values[self.ownerSlot] = .reference(parent)
             row.places[self.place] = SparsePlace(position: position, stamp: self.blank.revision.rawValue)
         }
@@ -69,7 +74,7 @@ struct SubtreeRows {
     }
 
     /// Returns the last row of a depth, which becomes the end of the path, and a position after all its children.
-    private mutating func nextBelow(_ depth: Int) throws(StoreError) -> (above: ObjectID, position: Int64) {
+    mutating func nextBelow(_ depth: Int) throws(StoreError) -> (above: ObjectID, position: Int64) {
         try self.leavePath(to: depth + 1)
         // `SubtreeChunkReader` refuses a row more than one level below the row before it.
         guard let last = try self.path.pop(), let above = try self.path.pop() else {
@@ -131,18 +136,23 @@ struct SubtreeRows {
 }
 
 extension StagedSubtree {
-    /// Calls `body` with the rows in their order.
-    func forEachRow(valueCount: Int, _ body: (SubtreeRow) throws(StoreError) -> Void) throws(StoreError) {
+    /// Calls `body` with the rows in their order, each as an index in a chunk.
+    func forEachRow(
+        valueCount: Int,
+        _ body: (SubtreeColumns, Int) throws(StoreError) -> Void
+    ) throws(StoreError) {
         var cursor = Cursor(self, valueCount: valueCount)
-        while let row = try cursor.next() { try body(row) }
+        while let (chunk, rows) = try cursor.next(atMost: .max) {
+            for row in rows { try body(chunk, row) }
+        }
     }
 
-    /// Reads the rows one by one.
+    /// Reads the rows in their order.
     struct Cursor {
         private let staged: StagedSubtree
         private var reader: SubtreeChunkReader
         private var offset = 0
-        private var rows: [SubtreeRow] = []
+        private var chunk = SubtreeColumns()
         private var index = 0
 
         init(_ staged: StagedSubtree, valueCount: Int) {
@@ -150,19 +160,21 @@ extension StagedSubtree {
             self.reader = SubtreeChunkReader(valueCount: valueCount)
         }
 
-        mutating func next() throws(StoreError) -> SubtreeRow? {
-            while self.index == self.rows.count {
+        /// Returns the next rows, which are in one chunk; `nil` at the end. Precondition: `count` is greater than 0.
+        mutating func next(atMost count: Int) throws(StoreError) -> (chunk: SubtreeColumns, rows: Range<Int>)? {
+            while self.index == self.chunk.rowCount {
                 guard let (chunk, next) = try self.staged.chunks.chunk(at: self.offset) else { return nil }
                 self.offset = next
                 do throws(DecodingFailure) {
-                    self.rows = try self.reader.rows(of: chunk)
+                    self.chunk = try self.reader.columns(of: chunk)
                 } catch {
                     throw .refused(error.code, error.description)
                 }
                 self.index = 0
             }
-            defer { self.index += 1 }
-            return self.rows[self.index]
+            let rows = self.index..<self.index + min(count, self.chunk.rowCount - self.index)
+            self.index = rows.upperBound
+            return (self.chunk, rows)
         }
     }
 }

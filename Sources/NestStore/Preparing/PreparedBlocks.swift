@@ -28,14 +28,24 @@ struct PreparedBlocks {
         guard let entity = self.layout[object.entity],
             let kind = self.block.write(change: object, layout: entity)
         else { return }
-        if self.lastEntity != object.entity {
-            self.lastEntity = object.entity
-            self.entities.insert(object.entity)
+        try self.note(kind, object.entity)
+    }
+
+    /// Appends an inserted object, which `write` writes in the form of changes.
+    mutating func append(insertOf entity: EntityNumber, _ write: (inout ByteWriter) -> Void) throws(StoreError) {
+        write(&self.block)
+        try self.note(.insert, entity)
+    }
+
+    private mutating func note(_ kind: ObjectChange.Kind, _ entity: EntityNumber) throws(StoreError) {
+        if self.lastEntity != entity {
+            self.lastEntity = entity
+            self.entities.insert(entity)
         }
         if kind == .insert {
             self.insertedCount += 1
         } else {
-            self.deletedCounts[object.entity, default: 0] += 1
+            self.deletedCounts[entity, default: 0] += 1
         }
         if self.block.count >= Limits.journalBlockBytes { try self.flush() }
     }

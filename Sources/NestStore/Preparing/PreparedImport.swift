@@ -16,6 +16,7 @@ final class PreparedImport: PreparedWrite {
     private let labelSlot: Int?
     private var cursor: StagedSubtree.Cursor
     private var rows: SubtreeRows
+    let plainRows: PlainRows?
 
     var ids: IDRuns { IDRuns(self.first, count: self.rowCount) }
     var hidden: IDRuns { self.ids }
@@ -61,28 +62,45 @@ final class PreparedImport: PreparedWrite {
             orderStep: store.orderStep,
             store.bulkMemory
         )
+        self.plainRows = PlainRows(self.rows, table)
     }
 
     func prepare(_ count: Int) throws(StoreError) -> Preparation.State {
-        for _ in 0..<count {
-            guard let source = try self.cursor.next() else {
+        var left = count
+        while left > 0 {
+            guard let (chunk, rows) = try self.cursor.next(atMost: left) else {
                 guard self.rows.count == self.rowCount else { return .impossible }
                 try self.blocks.flush()
                 return .done
             }
-            guard self.rows.count < self.rowCount else { return .impossible }
-            let id = ObjectID(self.first.rawValue + Int64(self.rows.count))
-            let row = try self.rows.row(of: source)
-            try self.table.insert(id, row)
-            if source.depth > 0 {
-                try self.blocks.append(ChangedRow(entity: row.entity, id: id, before: nil, after: row))
-            } else {
-                guard self.tops.count < Limits.preparedTopsMax else { return .impossible }
-                self.tops.append((id, row))
-            }
-            if id == self.first { self.label = self.labelSlot.flatMap { row.values[$0].stringValue } }
-            try self.rows.enter(id, depth: source.depth)
+            guard self.rows.count + rows.count <= self.rowCount else { return .impossible }
+            for row in rows { guard try self.insert(row, of: chunk) else { return .impossible } }
+            left -= rows.count
         }
         return .open
+    }
+
+    /// Inserts the next row. Returns `false` if the import must run as one piece.
+    private func insert(_ index: Int, of chunk: SubtreeColumns) throws(StoreError) -> Bool {
+        let id = ObjectID(self.first.rawValue + Int64(self.rows.count))
+        let depth = chunk.depths[index]
+        if depth > 0, let plainRows, let valueCount = plainRows.valueCount(index, of: chunk) {
+            let (owner, position) = try self.rows.nextBelow(depth - 1)
+            let place = PlainRows.Place(id: id, owner: owner, position: position)
+            try plainRows.insert(index, of: chunk, valueCount, at: place, &self.blocks)
+            try self.rows.enter(id, depth: depth)
+            return true
+        }
+        let row = try self.rows.row(index, of: chunk)
+        try self.table.insert(id, row)
+        if depth > 0 {
+            try self.blocks.append(ChangedRow(entity: row.entity, id: id, before: nil, after: row))
+        } else {
+            guard self.tops.count < Limits.preparedTopsMax else { return false }
+            self.tops.append((id, row))
+        }
+        if id == self.first { self.label = self.labelSlot.flatMap { row.values[$0].stringValue } }
+        try self.rows.enter(id, depth: depth)
+        return true
     }
 }

@@ -7,13 +7,13 @@ import NestSchema
 /// a few microseconds, and building SQL would take most of them.
 final class EntityTable {
     let layout: EntityLayout
-    private let connection: Connection
+    let connection: Connection
     /// The path of the store, for messages about damage.
     var path: String { self.connection.path }
     let sql: EntitySQL
 
     private lazy var selectRow = LazyStatement(self.connection, self.sql.select)
-    private lazy var inserts = InsertBatch(self.connection, self.sql)
+    lazy var inserts = InsertBatch(self.connection, self.sql)
     private lazy var deleteRow = LazyStatement(self.connection, self.sql.delete)
     private lazy var selectRows = LazyStatement(self.connection, self.sql.rows)
     /// The number of columns of a row without its id.
@@ -167,7 +167,7 @@ final class EntityTable {
     private var lastFound: ObjectID?
 
     /// The end of the order to which an object was last appended.
-    private var lastEnd: OrderEnd?
+    var lastEnd: OrderEnd?
 
     func forgetFound() {
         self.lastFound = nil
@@ -238,28 +238,6 @@ final class EntityTable {
     /// Postpones the restoration of an object whose row is still there, hidden.
     func refuseHidden(_ id: ObjectID) throws(StoreError) {
         if self.isHidden(id) { throw .postponed(.preparation) }
-    }
-
-    /// Inserts an object. The row may wait until the connection's next other statement; see `PendingInserts`.
-    func insert(_ id: ObjectID, _ row: ObjectRow) throws(StoreError) {
-        let inserts = self.inserts
-        try self.connection.meter.step()
-        try self.connection.pendingInserts.begin(inserts)
-        inserts.append(id.rawValue)
-        inserts.append(Int64(row.revision.rawValue))
-        if self.layout.hasKinds { inserts.append(Int64(row.entity.rawValue)) }
-        for value in row.values { inserts.append(value) }
-        for (place, slot) in self.layout.placedSlots.enumerated() {
-            if row.values[slot].isNull {
-                inserts.appendNull()
-                inserts.appendNull()
-            } else {
-                inserts.append(row.places[place].position)
-                inserts.append(Int64(row.places[place].stamp))
-            }
-        }
-        try self.connection.pendingInserts.end(inserts)
-        self.lastEnd?.note(id, row, self.layout)
     }
 
     private static func bind(_ statement: Statement, _ index: inout Int32, _ place: SparsePlace, isPlaced: Bool) {

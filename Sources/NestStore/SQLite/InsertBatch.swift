@@ -1,5 +1,6 @@
 import GRDBSQLite
 import NestModel
+import NestProtocol
 import NestSchema
 
 /// Inserts into one table that wait, so that one statement writes many of them.
@@ -63,6 +64,24 @@ final class InsertBatch {
             withUnsafeBytes(of: value.high.bigEndian) { self.bytes.append(contentsOf: $0) }
             withUnsafeBytes(of: value.low.bigEndian) { self.bytes.append(contentsOf: $0) }
             self.cells.append(.data(start: start, count: self.bytes.count - start))
+        }
+    }
+
+    /// Appends a value of an import. `chunk`: the bytes of its chunk.
+    func append(_ cell: SubtreeColumns.Cell, of chunk: UnsafeRawBufferPointer) {
+        switch cell {
+        case .null: self.cells.append(.null)
+        case .boolean(let value): self.cells.append(.integer(value ? 1 : 0))
+        case .integer(let value), .date(let value): self.cells.append(.integer(value))
+        case .double(let value): self.cells.append(.double(value))
+        case .reference(let id): self.cells.append(.integer(id.rawValue))
+        case .uuid(let value): self.append(.uuid(value))
+        case .text(let start, let count):
+            self.cells.append(.text(start: self.bytes.count, count: count))
+            self.bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: chunk[start..<start + count]))
+        case .data(let start, let count):
+            self.cells.append(.data(start: self.bytes.count, count: count))
+            self.bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: chunk[start..<start + count]))
         }
     }
 

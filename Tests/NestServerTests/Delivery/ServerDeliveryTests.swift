@@ -28,7 +28,7 @@ struct ServerDeliveryTests {
         for item in delivery.items {
             let bytes: ByteBuffer
             switch item.content {
-            case .frames(let buffer, _): bytes = buffer
+            case .frames(let buffer, _), .mark(let buffer): bytes = buffer
             case .compressible(let frame, _): bytes = frame.buffer(compressor)
             case .model(_, let frame): bytes = frame.buffer(compressor)
             case .welcome, .end, .whenDrained: continue
@@ -77,7 +77,7 @@ struct ServerDeliveryTests {
             switch item.content {
             case .frames(_, let answered): answered
             case .compressible(_, let answered): answered.map { [$0] } ?? []
-            case .welcome, .model, .end, .whenDrained: []
+            case .welcome, .mark, .model, .end, .whenDrained: []
             }
         }
         #expect(answered == [4])
@@ -103,6 +103,59 @@ struct ServerDeliveryTests {
         #expect(none.isEmpty)
         #expect(try Self.frames(shared).map(\.id) == [Self.view, Self.view + 1, 0])
         #expect(answered == [1, 2])
+    }
+
+    /// A mark that goes to very many connections may wait, unless it follows something for the same connections.
+    @Test func marksForVeryManyConnectionsMayWait() throws {
+        let many = (1...Delivery.promptMarksMax + 1).map { ConnectionID(UInt64($0)) }
+        func isMark(_ effects: [EngineEffect]) -> [Bool] {
+            Delivery(effects).items.map { if case .mark = $0.content { true } else { false } }
+        }
+        #expect(isMark([.progress(Revision(9), to: many)]) == [true])
+        #expect(isMark([.progress(Revision(9), to: Array(many.dropFirst()))]) == [false])
+        let push = EngineEffect.push(EnginePush(view: Self.view, content: .diff([1, 2])), to: many)
+        #expect(isMark([push, .progress(Revision(9), to: many)]) == [false])
+        // What follows is not joined with it, because it does not wait.
+        let delivery = Delivery([.progress(Revision(9), to: many), push])
+        #expect(delivery.items.count == 2)
+        let received = try Self.received(delivery)
+        for id in many { #expect(received[id]?.map(\.id) == [0, Self.view]) }
+    }
+
+    /// Each connection gets its last mark once, as if the marks were in a dictionary, and none waits for ever.
+    @Test func lateMarksAreTakenOnce() {
+        for seed in Seeds.range(0..<20) {
+            var random = SeededRandom(seed: seed)
+            var marks = LateMarks()
+            var expected: [ConnectionID: ByteBuffer] = [:]
+            for step in 0..<400 {
+                let id = ConnectionID(UInt64(random.below(30)))
+                switch random.below(4) {
+                case 0, 1:
+                    let mark = ByteBuffer(integer: step)
+                    marks.add(mark, to: id)
+                    expected[id] = mark
+                case 2:
+                    #expect(marks.take(id) == expected.removeValue(forKey: id), "seed \(seed)")
+                default:
+                    let count = random.below(8)
+                    let taken = marks.take(atMost: count)
+                    #expect(taken.count == min(count, expected.count), "seed \(seed)")
+                    for (id, mark) in taken { #expect(mark == expected.removeValue(forKey: id), "seed \(seed)") }
+                }
+                #expect(marks.isEmpty == expected.isEmpty, "seed \(seed)")
+            }
+            // Those that wait are all taken, even if the connections taken first get marks again and again.
+            let waiting = Set(expected.keys)
+            var taken: Set<ConnectionID> = []
+            for _ in 0..<2 * waiting.count {
+                for (id, _) in marks.take(atMost: 1) {
+                    taken.insert(id)
+                    marks.add(ByteBuffer(integer: 0), to: id)
+                }
+            }
+            #expect(taken == waiting, "seed \(seed)")
+        }
     }
 
     @Test func snapshotFramesHaveTheMoreFlag() throws {

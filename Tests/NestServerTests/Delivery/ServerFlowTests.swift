@@ -39,7 +39,9 @@ extension SocketTests {
                     diffCount += 1
                     try state.apply(try DiffBody(body: frame.body).diff(valueCount: state.projection.count))
                 case .progress:
-                    state.revision = max(state.revision, try Progress(body: frame.body).revision)
+                    let revision = try Progress(body: frame.body).revision
+                    #expect(revision >= state.revision)
+                    state.revision = revision
                 default:
                     Issue.record("a frame of type \(frame.type)")
                 }
@@ -82,6 +84,49 @@ extension SocketTests {
                 #expect(diffCount < count / 2)
                 #expect(state.total == 1)
                 #expect(state[RowPosition(0, 0)].values == [.string("\(count) " + ServerRawConnection.wideTitle)])
+            }
+        }
+
+        /// Marks for so many connections are sent in parts, while diffs go on: each connection gets both in order.
+        @Test func marksForManyConnectionsArriveInOrder() async throws {
+            try await withServer { port, _ in
+                let (writer, _) = try ServerRawConnection.ready(port: port)
+                func insert(_ title: String, under parent: ObjectID) throws -> Receipt {
+                    let insertion = Mutation.insert(
+                        entity: EntityNumber(1),
+                        values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))],
+                        placements: [Placement(relationship: PropertyNumber(5), owner: .object(parent), place: .last)]
+                    )
+                    let id = try writer.request(TransactionMessage(WriteTransaction(mutations: [insertion])))
+                    return try writer.expect(ReceiptMessage.self, id: id).receipt
+                }
+                let watched = try #require(try insert("watched", under: ObjectID(1)).firstInserted)
+                let other = try #require(try insert("other", under: ObjectID(1)).firstInserted)
+                let request = ObjectFetchRequest(
+                    entity: EntityNumber(1),
+                    source: FetchSource(object: watched, relationship: PropertyNumber(6))
+                )
+                let readers = try (0..<Delivery.promptMarksMax + 40).map { number in
+                    let (reader, _) = try ServerRawConnection.ready(port: port, session: UInt64(number + 2))
+                    try reader.request(Subscribe(request))
+                    return reader
+                }
+                var last = Revision(0)
+                for round in 1...2 {
+                    let marked = try insert("other \(round)", under: other).revision
+                    // The first marks are sent, and the others may still wait, when the next diffs come.
+                    var reached = Revision(0)
+                    while reached < marked {
+                        let frame = try #require(try readers[0].frame(), "the server has closed")
+                        guard frame.type == MessageType.progress.rawValue else { continue }
+                        reached = try Progress(body: frame.body).revision
+                    }
+                    for number in 1...3 { last = try insert("\(round).\(number)", under: watched).revision }
+                }
+                for reader in readers.dropFirst() {
+                    let (state, diffCount) = try Self.follow(reader, to: last)
+                    #expect(state.total == 6 && diffCount <= 6)
+                }
             }
         }
 
