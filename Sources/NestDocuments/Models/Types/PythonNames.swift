@@ -1,3 +1,5 @@
+import NestModel
+
 /// Names of a model as names of Python, distinct from those that generated code uses and from members of the library.
 struct PythonNames {
     /// The types of an entity.
