@@ -58,7 +58,10 @@ package final class EngineSubject {
     private func perform(_ inputs: [EngineInput]) -> [EngineEffect] {
         self.now += 1_000
         var effects = self.engine.perform(inputs, now: self.now)
-        for index in effects.indices {
+        // An answer may have reads of its own: a large result is read in parts.
+        var index = 0
+        while index < effects.count {
+            defer { index += 1 }
             switch effects[index] {
             // Does the work of the server's reader threads.
             case .read(let read):
