@@ -53,7 +53,13 @@ struct BulkCommand: AsyncParsableCommand {
         _ report: Report
     ) async throws {
         let other = try await OtherClient(target)
-        var figures = Step.allCases.map { Figures($0, self.items, shape) }
+        var figures = Step.allCases.map {
+            LongestCommit(
+                "bulk",
+                "\($0.rawValue), \(Report.short(Double(self.items))), \(shape.rawValue)",
+                wanted: "floor 1 s, goal 0.25 s"
+            )
+        }
         for round in 0..<self.options.rounds {
             let alone = Double(try await other.commit(self.commits).valueAtPercentile(50))
             var top: ObjectID?
@@ -77,7 +83,7 @@ struct BulkCommand: AsyncParsableCommand {
             }
         }
         Progress.clear()
-        for figures in figures { figures.report(to: report) }
+        for figures in figures { figures.report("the write itself", to: report) }
         try await other.close()
     }
 
@@ -110,40 +116,6 @@ struct BulkCommand: AsyncParsableCommand {
             _ = try await client.transaction(WriteTransaction(mutations: [.delete(.object(top))]))
         }
         return nil
-    }
-
-    /// The measurements of one step.
-    private struct Figures {
-        private var worst: Measurement
-        private var latency = Histogram<UInt64>(highestTrackableValue: 600_000_000)
-        private var times: [Double] = []
-
-        init(_ step: Step, _ items: Int, _ shape: TreeShape) {
-            self.worst = Measurement(
-                workload: "bulk",
-                parameters: "\(step.rawValue), \(Report.short(Double(items))), \(shape.rawValue)",
-                unit: "us",
-                nest: [],
-                limitName: "the median of the same commits while nothing else happens",
-                limit: [],
-                isTime: true,
-                wanted: "floor 1 s, goal 0.25 s"
-            )
-        }
-
-        mutating func add(_ during: Histogram<UInt64>, alone: Double, seconds: Double) {
-            self.worst.nest.append(Double(during.max))
-            self.worst.limit.append(alone)
-            self.latency.add(during)
-            self.times.append(seconds)
-        }
-
-        func report(to report: Report) {
-            var worst = self.worst
-            worst.latency = self.latency
-            report.add(worst)
-            report.note("the write itself took \(Report.fixed(Measurement.median(self.times))) s")
-        }
     }
 
     /// A client that commits rows below an item of its own.

@@ -79,7 +79,9 @@ struct ValuesCommand: AsyncParsableCommand {
         let other = try await BulkCommand.OtherClient(target)
         let item = try await client.transaction(WriteTransaction(mutations: [Load.insert(under: ObjectID(1))]))
         guard let id = item.firstInserted else { throw BenchError.nothingInserted }
-        var figures = [Figures("put", self.bytes), Figures("get", self.bytes)]
+        var figures = ["put", "get"].map {
+            LongestCommit("values", "\($0), \(Report.short(Double(self.bytes))) bytes", wanted: "goal 0.1 s")
+        }
         var peaks: [(nestd: Int, put: Int, get: Int)] = []
         for round in 0..<self.options.rounds {
             Progress.show("values: round \(round + 1)")
@@ -113,45 +115,11 @@ struct ValuesCommand: AsyncParsableCommand {
             peaks.append((nestd?.peak ?? 0, put, get))
         }
         Progress.clear()
-        for figures in figures { figures.report(to: report) }
+        for figures in figures { figures.report("the transfer", to: report) }
         func peak(_ of: ((nestd: Int, put: Int, get: Int)) -> Int) -> Int { (peaks.map(of).max() ?? 0) >> 20 }
         report.note(
             "peak memory: nestd \(peak(\.nestd)) MiB, nestc put \(peak(\.put)) MiB, nestc get \(peak(\.get)) MiB"
         )
         try await other.close()
-    }
-
-    /// The measurements of one step.
-    private struct Figures {
-        private var longest: Measurement
-        private var latency = Histogram<UInt64>(highestTrackableValue: 600_000_000)
-        private var times: [Double] = []
-
-        init(_ step: String, _ bytes: Int) {
-            self.longest = Measurement(
-                workload: "values",
-                parameters: "\(step), \(Report.short(Double(bytes))) bytes",
-                unit: "us",
-                nest: [],
-                limitName: "the median of the same commits while nothing else happens",
-                limit: [],
-                isTime: true,
-                wanted: "goal 0.1 s"
-            )
-        }
-
-        mutating func add(_ during: Histogram<UInt64>, alone: Double, seconds: Double) {
-            self.longest.nest.append(Double(during.max))
-            self.longest.limit.append(alone)
-            self.latency.add(during)
-            self.times.append(seconds)
-        }
-
-        func report(to report: Report) {
-            var longest = self.longest
-            longest.latency = self.latency
-            report.add(longest)
-            report.note("the transfer took \(Report.fixed(Measurement.median(self.times))) s")
-        }
     }
 }

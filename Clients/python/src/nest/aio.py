@@ -367,8 +367,8 @@ class Client:
     ) -> LargeValue:
         """Sends the bytes of a large value. A transaction of this session sets the result, once and within a day.
 
-        `source`: bytes, a text, or a file that was opened for reading, which is read from where it is. All of it is in
-        memory meanwhile. `progress`: called after each piece with the bytes so far, and with all.
+        `source`: bytes, a text, or an open file, of which the rest is read. All of it is in memory meanwhile.
+        `progress`: called after each piece with the bytes so far, and with all.
 
         VALUE_TOO_LARGE: more than the server accepts. INVALID_TEXT: a largeText that is not UTF-8, or has a NUL.
         CONNECTION_LOST: nothing was stored, send it again.
