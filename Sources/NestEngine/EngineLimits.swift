@@ -12,6 +12,7 @@ package struct EngineLimits: Sendable {
     package var changePageBytes: Int
     package var diskFreeBytesMin: Int
     package var liveResultBytesMax: Int
+    package var rowLogBytesMax: Int
     package var turnStepsMax: Int
     package var preparedObjectsMin: Int
     package var evaluationNanosecondsMax: Int
@@ -44,6 +45,7 @@ package struct EngineLimits: Sendable {
         liveResultBytesMax: Int = Limits.liveResultBytesMax,
         turnStepsMax: Int = Limits.turnStepsMax,
         preparedObjectsMin: Int = Limits.preparedObjectsMin,
+        rowLogBytesMax: Int = Limits.rowLogBytesMax,
         evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
         answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax,
         writeStepsMax: Int = Limits.writeStepsMax,
@@ -62,6 +64,7 @@ package struct EngineLimits: Sendable {
         self.changePageBytes = changePageBytes
         self.diskFreeBytesMin = diskFreeBytesMin
         self.liveResultBytesMax = liveResultBytesMax
+        self.rowLogBytesMax = rowLogBytesMax
         self.turnStepsMax = turnStepsMax
         self.preparedObjectsMin = preparedObjectsMin
         self.evaluationNanosecondsMax = evaluationNanosecondsMax

@@ -93,6 +93,7 @@ enum LimitCoverage {
         "requestsPerCommitMax": ["batchesKeepTheOrderAndTheLimit"],
         "unusedResultSeconds": ["aReadKeepsAnUnusedResult"],
         "liveResultBytesMax": ["liveResultMemoryIsLimited"],
+        "rowLogBytesMax": ["rowLogMemoryIsLimited"],
         "windowWorkMax": ["aLaggingWindowDelaysAnswersOfItsConnectionOnly"],
         "admissionWorkMax": ["commitsContinueDuringAStormOfSubscriptions"],
         "scopeRowsPerTurnMax": ["aLargeScopeIsReadInTurnsAndItsRequestsWait"],
@@ -146,7 +147,6 @@ enum LimitCoverage {
         "lingerSeconds": "it bounds the wait for the peer's close; the peers of the tests close at once",
         "unusedResultBytesMax":
             "needs tens of megabytes of unused results; liveResultBytesMax uses the same arithmetic",
-        "rowLogBytesMax": "needs a quarter of a gigabyte of changes; the benchmarks measure it",
         "patternMemoryBytesMax": "a pattern that needs more only runs more slowly",
         "subtreeMembersMax": "needs sixteen million objects",
         "changePagesPerBatchMax": "the next batch sends the rest at once; no client can observe the limit",

@@ -31,17 +31,20 @@ package final class EngineSubject {
     private static let writer = ConnectionID(1)
 
     /// `path`: the file of the store. If it is `nil`, the store is in memory and commits do not wait for a disk.
-    /// `preparedObjectsMin`: writes of more objects are prepared in parts.
+    /// `preparedObjectsMin`: writes of more objects are prepared in parts. `rowLogBytesMax`: what results may keep of
+    /// their changes.
     package convenience init(
         _ model: ManagedObjectModel,
         path: String? = nil,
-        preparedObjectsMin: Int = Limits.preparedObjectsMin
+        preparedObjectsMin: Int = Limits.preparedObjectsMin,
+        rowLogBytesMax: Int = Limits.rowLogBytesMax
     ) throws {
         let store = try Store(
             .init(location: path.map { .file($0) } ?? .memory, model: model),
             newHistoryID: Identifier128(high: 1, low: 1)
         )
-        try self.init(store: store, EngineLimits(preparedObjectsMin: preparedObjectsMin))
+        let limits = EngineLimits(preparedObjectsMin: preparedObjectsMin, rowLogBytesMax: rowLogBytesMax)
+        try self.init(store: store, limits)
     }
 
     init(store: Store, _ limits: EngineLimits = EngineLimits()) throws {
@@ -220,6 +223,9 @@ package final class EngineSubject {
     package func drop(view: UInt32, on connection: UInt64) {
         _ = self.perform([self.request(.unsubscribe(view: view), from: ConnectionID(connection))])
         self.now += Int64(Limits.unusedResultSeconds + 1) * 1_000_000
-        _ = self.perform([.tick])
+        self.tick()
     }
+
+    /// Does what the server does once a second: the limits of memory are enforced.
+    package func tick() { _ = self.perform([.tick]) }
 }

@@ -231,7 +231,7 @@ final class LiveResults {
     /// Keeps the row logs together within their limit: trims the largest first.
     private func trimRowLogs() {
         var bytes = self.rowLogBytes
-        while bytes > min(Limits.rowLogBytesMax, self.limits.liveResultBytesMax / 4) {
+        while bytes > min(self.limits.rowLogBytesMax, self.limits.liveResultBytesMax / 4) {
             guard
                 let largest = self.registry.all.max(by: { $0.result.log.byteCount < $1.result.log.byteCount })
             else { return }

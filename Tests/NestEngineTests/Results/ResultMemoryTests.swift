@@ -89,4 +89,36 @@ import NestProtocol
         // The connection that was refused can subscribe again.
         _ = try first.subscribe(98)
     }
+
+    /// The limit holds after each tick. A subscriber that lags behind what the row log keeps is still brought up to
+    /// date: from the journal, or by a snapshot.
+    @Test func rowLogMemoryIsLimited() throws {
+        let bytesMax = 4_000
+        let fixture = try EngineFixture(rowLogBytesMax: bytesMax)
+        let writer = try fixture.connect(session: 1)
+        let reader = try fixture.connect(session: 2)
+        let ids = try fixture.write(writer, (0..<20).map { EngineFixture.insert("title \($0)") }).insertedIDs
+        try fixture.perform([reader.subscribe(EngineFixture.root, [EngineFixture.title])])
+        try fixture.perform([reader.block()])
+        var trims = 0
+        for round in 0..<100 {
+            try fixture.write(writer, [EngineFixture.edit(ids[round % 20], "title \(round)")])
+            let bytes = try self.rowLogBytes(fixture, writer)
+            try fixture.perform([.tick])
+            let kept = try self.rowLogBytes(fixture, writer)
+            #expect(kept > 0 && kept <= bytesMax)
+            if kept < bytes { trims += 1 }
+        }
+        #expect(trims > 1)
+        try fixture.perform([reader.drain()])
+        while reader.awaitsDrain { try fixture.perform([reader.drain()]) }
+        let fetch = SimulatedClient.children(of: EngineFixture.root, [EngineFixture.title])
+        let state = try #require(reader.subscriptions[fetch]?.state)
+        #expect(state.rows.map { $0.values[0].stringValue } == (80..<100).map { "title \($0)" })
+    }
+
+    private func rowLogBytes(_ fixture: EngineFixture, _ client: SimulatedClient) throws -> Int {
+        guard case .statistics(let values) = try fixture.ask(client, .statistics) else { return -1 }
+        return Int(try #require(values.first { $0.name == "row_log_bytes" }).value)
+    }
 }

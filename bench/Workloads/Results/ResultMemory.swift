@@ -60,24 +60,15 @@ struct ResultMemory {
     }
 
     /// Returns the bytes per row of a result that is created with a quarter of its rows. The others are inserted at
-    /// random positions.
-    ///
-    /// Each batch inserts more than a quarter of the result. The result does not keep such large changes, so only its
-    /// rows are measured.
+    /// random positions, few at a time. The result does not keep its changes, so only its rows are measured.
     private func inserted(_ key: SortedBy) throws -> Double {
-        let subject = try EngineSubject(TableModel.model)
+        let subject = try EngineSubject(TableModel.model, rowLogBytesMax: 0)
         subject.connect(1)
         var table = Table()
-        var count = self.rows / 4
-        try table.fill(subject, count)
+        try table.fill(subject, self.rows / 4)
         let view = try subject.subscribe(TableModel.all(by: key), on: 2)
-        while count < self.rows {
-            let more = min(count / 2, self.rows - count)
-            // The remaining rows must also be a large change.
-            let batch = self.rows - count - more < (count + more) * 2 / 5 ? self.rows - count : more
-            try table.fill(subject, batch, batch: batch)
-            count += batch
-        }
+        try table.fill(subject, self.rows - self.rows / 4)
+        subject.tick()
         let bytes = self.bytes(of: view, subject)
         try subject.close()
         return bytes
