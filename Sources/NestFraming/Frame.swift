@@ -61,9 +61,17 @@ package struct FrameDecoder: Sendable {
 }
 
 extension ByteBuffer {
-    /// Writes a whole frame.
+    /// Writes a whole frame, in one access to the buffer.
     package mutating func writeFrame(type: MessageType, flags: Frame.Flags = [], id: UInt32, body: [UInt8]) {
-        self.writeMultipleIntegers(UInt32(body.count), type.rawValue, flags.rawValue, UInt16(0), id)
-        self.writeBytes(body)
+        let byteCount = Frame.headerBytes + body.count
+        self.writeWithUnsafeMutableBytes(minimumWritableBytes: byteCount) { target in
+            target.storeBytes(of: UInt32(body.count).bigEndian, as: UInt32.self)
+            target[4] = type.rawValue
+            target[5] = flags.rawValue
+            target.storeBytes(of: 0, toByteOffset: 6, as: UInt16.self)
+            target.storeBytes(of: id.bigEndian, toByteOffset: 8, as: UInt32.self)
+            UnsafeMutableRawBufferPointer(rebasing: target[Frame.headerBytes...]).copyBytes(from: body)
+            return byteCount
+        }
     }
 }

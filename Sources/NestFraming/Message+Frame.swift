@@ -14,17 +14,13 @@ extension Message {
 
     /// Decodes the message from a frame's body.
     package init(body: ByteBuffer) throws(WireError) {
-        let result = body.withUnsafeReadableBytes { bytes -> Result<Self, DecodingFailure> in
-            var reader = ByteReader(bytes)
-            do throws(DecodingFailure) {
-                return .success(try Self(from: &reader))
-            } catch {
-                return .failure(error)
+        do throws(DecodingFailure) {
+            self = try body.withUnsafeReadableBytes { bytes throws(DecodingFailure) -> Self in
+                var reader = ByteReader(bytes)
+                return try Self(from: &reader)
             }
-        }
-        switch result {
-        case .success(let message): self = message
-        case .failure(let failure): throw .malformed(failure)
+        } catch {
+            throw .malformed(error)
         }
     }
 }

@@ -12,8 +12,15 @@ package enum FrameHeader {
 package struct FrameFlags: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
+    @inlinable
     package init(rawValue: UInt8) {
         self.rawValue = rawValue
+    }
+
+    /// Replaces the standard library's, whose generic code takes longer than the rest of a header.
+    @inlinable
+    package init(arrayLiteral flags: FrameFlags...) {
+        self.init(rawValue: flags.reduce(0) { $0 | $1.rawValue })
     }
 
     /// The message continues in the next frame of its type and id.

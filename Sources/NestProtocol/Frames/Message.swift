@@ -10,6 +10,7 @@ package protocol Message: Sendable {
 }
 
 extension Message {
+    @inlinable
     package var body: [UInt8] {
         var writer = ByteWriter()
         self.encode(into: &writer)

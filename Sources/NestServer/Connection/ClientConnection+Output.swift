@@ -79,14 +79,35 @@ extension ClientConnection {
         }
     }
 
+    /// Output over plain TCP goes past the channel while that holds nothing: see `DirectOutput`.
     private func write(_ buffer: ByteBuffer) {
+        if !self.direct.hasRoom(for: buffer.readableBytes) { self.flushIfDue() }
+        let isDirect = self.direct.holdsBytes || self.direct.isOpen && self.isChannelEmpty
         let mustFlush = self.output.wrote(buffer.readableBytes)
-        self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
+        if isDirect {
+            self.direct.hold(buffer)
+        } else {
+            self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
+        }
         if mustFlush { self.flushIfDue() }
     }
 
+    /// Whether the channel has passed all bytes on to the kernel.
+    private var isChannelEmpty: Bool {
+        if self.output.uncountedByteCount == 0 { return true }
+        guard self.bufferedByteCount == 0 else { return false }
+        self.output.notePassedOn()
+        return true
+    }
+
     func flushIfDue() {
-        if self.output.takeFlush() { self.context?.flush() }
+        guard self.output.takeFlush(), let context = self.context else { return }
+        if self.direct.holdsBytes {
+            assert(context.channel.isActive, "the descriptor is still the channel's")
+            guard let rest = self.direct.flush() else { return self.output.notePassedOn() }
+            context.write(self.wrapOutboundOut(rest), promise: nil)
+        }
+        context.flush()
     }
 
     /// Writes the waiting output and then `last`, and shuts the output. `needsPreface`: whether the server's preface
@@ -103,8 +124,7 @@ extension ClientConnection {
             if needsPreface { self.write(ByteBuffer(bytes: Preface.server(chosen: ProtocolVersion.highest).bytes)) }
             self.write(last)
         }
-        _ = self.output.takeFlush()
-        self.context?.flush()
+        self.flushIfDue()
         self.context?.close(mode: .output, promise: nil)
     }
 }

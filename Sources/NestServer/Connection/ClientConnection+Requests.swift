@@ -139,7 +139,7 @@ extension ClientConnection {
         if type.isOfNodes { return try self.take(node: type, id: id, body: body) }
         // The state machine lets only requests through.
         guard let kind = type.request else { preconditionFailure("\(type) is not a request") }
-        try self.access.check(kind)
+        try self.session.access.check(kind)
         do throws(WireError) {
             switch type {
             case .getModel:

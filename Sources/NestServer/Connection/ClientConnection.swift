@@ -23,6 +23,7 @@ final class ClientConnection: ChannelDuplexHandler {
     // time. So they are next to each other.
     var context: ChannelHandlerContext?
     var output = ConnectionOutput()
+    var direct = DirectOutput()
     /// Why the connection ends; `nil` while it is open.
     private(set) var closing: CloseReason?
     var outbox = EngineOutbox()
@@ -39,10 +40,15 @@ final class ClientConnection: ChannelDuplexHandler {
     /// Set for the connection of another node of the cluster.
     var peer: PeerState?
 
-    /// `slot`: the slot of the connection if it has one already. `since`: the time from which it must log in.
+    /// Whether the connection is alone in its pipeline, so that the socket gets the bytes that it writes.
+    private let isPlain: Bool
+
+    /// `isPlain`: whether no other handler is in the channel's pipeline. `slot`: the slot of the connection if it has
+    /// one already. `since`: the time from which it must log in.
     init(
         server: ServerContext,
         loop: ConnectionLoop,
+        isPlain: Bool = false,
         slot: ConnectionSlot = ConnectionSlot(),
         since: NIODeadline? = nil
     ) {
@@ -50,6 +56,7 @@ final class ClientConnection: ChannelDuplexHandler {
         self.id = loop.makeConnectionID()
         self.server = server
         self.loop = loop
+        self.isPlain = isPlain
         self.slot = slot
         self.quota = RequestQuota(controlFrames: server.configuration.controlFrames, now: now)
         self.liveness = Liveness(now: now, openedAt: since)
@@ -64,8 +71,13 @@ final class ClientConnection: ChannelDuplexHandler {
     func channelActive(context: ChannelHandlerContext) {
         self.loop.add(self)
         self.loop.count { $0.connections += 1 }
+        if self.isPlain, let descriptor = self.descriptor(context) { self.direct.open(descriptor) }
         context.fireChannelActive()
         if !self.slot.isHeld { self.takeSlot(context.remoteAddress) }
+    }
+
+    private func descriptor(_ context: ChannelHandlerContext) -> CInt? {
+        try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: CInt.self) { $0 }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -101,6 +113,7 @@ final class ClientConnection: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         self.end(.peer)
+        self.direct.close()
         self.slot.leave(self.server.limiter)
         if !self.session.wasWelcomed { self.server.limiter.rejected() }
         self.server.access.left(self.session.access)

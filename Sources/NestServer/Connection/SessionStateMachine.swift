@@ -22,21 +22,22 @@ package struct SessionStateMachine: Sendable {
         case reject
     }
 
+    /// Rare cases are indirect: one action is returned for each frame, and most are small.
     package enum FrameAction: Equatable, Sendable {
         case ignore
-        case hello(Hello)
+        indirect case hello(Hello)
         /// A new request; its id is now `lastRequestID`.
         case request(MessageType, id: UInt32)
         /// A frame that belongs to an earlier request.
         case part(MessageType, id: UInt32)
         /// A part of a request that the connection cannot accept.
-        case refusePart(id: UInt32, NestError)
+        indirect case refusePart(id: UInt32, NestError)
         /// PING, PONG, GOAWAY; of a node also PEER_OPEN and PEER_CLOSE.
         case control(MessageType)
         /// Answer the request of this id with an error; the connection stays open.
-        case refuse(id: UInt32, NestError)
+        indirect case refuse(id: UInt32, NestError)
         /// The connection ends with this error.
-        case close(NestError)
+        indirect case close(NestError)
     }
 
     package enum WelcomeAction: Equatable, Sendable {

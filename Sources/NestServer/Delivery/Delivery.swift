@@ -15,8 +15,9 @@ package struct Delivery: Sendable {
         package var recipients: [ConnectionID]
     }
 
+    /// Rare cases are indirect, so that the others are quick to move.
     package enum Content: Sendable {
-        case welcome(EngineWelcome)
+        indirect case welcome(EngineWelcome)
         /// Whole frames, and the requests that they complete.
         case frames(ByteBuffer, answered: [UInt32])
         /// A progress mark for very many connections, which may wait; see `LateMarks`.
@@ -26,7 +27,7 @@ package struct Delivery: Sendable {
         /// The server's model from now on, and MODEL_CHANGED.
         case model(ServedModel, CompressibleFrame)
         /// End the connection with this error.
-        case end(NestError)
+        indirect case end(NestError)
         /// Report `drained` to the engine when the connection has written everything before this item.
         case whenDrained
     }
@@ -34,9 +35,7 @@ package struct Delivery: Sendable {
     package private(set) var items: [Item] = []
     /// Pushes to connections: one that goes to ten connections counts ten times.
     package private(set) var pushCount = 0
-    /// For each connection, the index of its last item, if no other connection receives that item: more frames may be
-    /// added to it.
-    private var openItems: [ConnectionID: Int] = [:]
+    private var openItems = OpenItems()
     private let allocator = ByteBufferAllocator()
     /// A mark for more connections, to which nothing else goes at once, may wait.
     package static let promptMarksMax = 64
@@ -68,7 +67,7 @@ package struct Delivery: Sendable {
                 self.append(EffectFrame(Progress(revision: revision)), to: own(connections))
             case .own(let message, let connection):
                 guard isOwn(connection) else { continue }
-                self.append(EffectFrame(message), id: 0, to: [connection])
+                self.append(EffectFrame(message), id: 0, to: connection)
             case .authors(let body, let connections):
                 self.append(EffectFrame(type: .authors, body: body), id: 0, to: own(connections))
             case .undoState(let state, let connections):
@@ -77,7 +76,7 @@ package struct Delivery: Sendable {
                 self.append(EffectFrame(type: .presence, body: body), id: 0, to: own(connections))
             case .peerPresence(let body, let connection):
                 guard isOwn(connection) else { continue }
-                self.append(EffectFrame(type: .peerPresence, body: body), id: 0, to: [connection])
+                self.append(EffectFrame(type: .peerPresence, body: body), id: 0, to: connection)
             case .model(let model, let connections):
                 let connections = own(connections)
                 guard !connections.isEmpty else { continue }
@@ -109,7 +108,7 @@ package struct Delivery: Sendable {
                 let text = "the answer has \(frame.bodyByteCount) bytes; a frame has at most \(Limits.frameBytesMax)"
                 frame = EffectFrame(ErrorMessage(NestError(.valueTooLarge, text)))
             }
-            self.append(frame, id: requestID, to: [connection], answered: isLast ? requestID : nil)
+            self.append(frame, id: requestID, to: connection, answered: isLast ? requestID : nil)
         }
     }
 
@@ -121,7 +120,7 @@ package struct Delivery: Sendable {
         else { return self.append(mark, id: 0, to: recipients) }
         var buffer = self.allocator.buffer(capacity: byteCount)
         buffer.writeFrame(type: mark.type, flags: mark.flags, id: 0, body: body)
-        self.openItems.removeAll(keepingCapacity: true)
+        self.openItems.removeAll()
         self.items.append(Item(content: .mark(buffer), recipients: recipients))
     }
 
@@ -143,12 +142,7 @@ package struct Delivery: Sendable {
         }
         let byteCount = Frame.headerBytes + body.count
         if let index = self.openItem(for: recipients, byteCount: byteCount) {
-            guard case .frames(var buffer, var requests) = self.items[index].content else { return }
-            self.items[index].content = .frames(ByteBuffer(), answered: [])
-            buffer.writeFrame(type: frame.type, flags: frame.flags, id: id, body: body)
-            if let answered { requests.append(answered) }
-            self.items[index].content = .frames(buffer, answered: requests)
-            return
+            return self.extend(index, frame, id: id, body: body, answered: answered)
         }
         var buffer = self.allocator.buffer(capacity: byteCount)
         buffer.writeFrame(type: frame.type, flags: frame.flags, id: id, body: body)
@@ -156,14 +150,44 @@ package struct Delivery: Sendable {
         if recipients.count == 1 {
             self.openItems[recipients[0]] = self.items.count
         } else {
-            self.openItems.removeAll(keepingCapacity: true)
+            self.openItems.removeAll()
         }
         self.items.append(Item(content: content, recipients: recipients))
     }
 
+    /// The same for one connection.
+    private mutating func append(
+        _ frame: EffectFrame,
+        id: UInt32,
+        to connection: ConnectionID,
+        answered: UInt32? = nil
+    ) {
+        guard case .plain(let body) = frame.body, let index = self.openItems[connection],
+            self.hasRoom(at: index, byteCount: Frame.headerBytes + body.count)
+        else { return self.append(frame, id: id, to: [connection], answered: answered) }
+        self.extend(index, frame, id: id, body: body, answered: answered)
+    }
+
+    /// Adds a frame to an item that has frames.
+    private mutating func extend(_ index: Int, _ frame: EffectFrame, id: UInt32, body: [UInt8], answered: UInt32?) {
+        guard case .frames(var buffer, var requests) = self.items[index].content else { return }
+        // The item gives up its buffer, which would be copied otherwise.
+        self.items[index].content = .whenDrained
+        let byteCount = Frame.headerBytes + body.count
+        // After a second frame, expect more.
+        if buffer.writableBytes < byteCount {
+            buffer.reserveCapacity(minimumWritableBytes: max(byteCount, Self.extendedBytesMin))
+        }
+        buffer.writeFrame(type: frame.type, flags: frame.flags, id: id, body: body)
+        if let answered { requests.append(answered) }
+        self.items[index].content = .frames(buffer, answered: requests)
+    }
+
+    private static let extendedBytesMin = 1 << 10
+
     /// Returns the item that a frame for these connections can be added to, if there is one. The frame must not
-    /// overtake an earlier frame of theirs, and the buffer must not become too large for backpressure.
-    private func openItem(for recipients: [ConnectionID], byteCount: Int) -> Int? {
+    /// overtake an earlier frame of theirs.
+    private mutating func openItem(for recipients: [ConnectionID], byteCount: Int) -> Int? {
         let index: Int
         if recipients.count == 1 {
             guard let open = self.openItems[recipients[0]] else { return nil }
@@ -172,9 +196,38 @@ package struct Delivery: Sendable {
             index = self.items.count - 1
             guard index >= 0, self.items[index].recipients == recipients else { return nil }
         }
-        guard case .frames(let buffer, _) = self.items[index].content,
-            buffer.readableBytes + byteCount <= Limits.chunkBytes
-        else { return nil }
-        return index
+        return self.hasRoom(at: index, byteCount: byteCount) ? index : nil
+    }
+
+    /// Whether the item has frames, and its buffer does not become too large for backpressure.
+    private func hasRoom(at index: Int, byteCount: Int) -> Bool {
+        guard case .frames(let buffer, _) = self.items[index].content else { return false }
+        return buffer.readableBytes + byteCount <= Limits.chunkBytes
+    }
+}
+
+/// For each connection, the index of its last item, if no other connection receives that item: more frames may be added
+/// to it.
+private struct OpenItems {
+    private var indices: [ConnectionID: Int] = [:]
+    /// One of the `indices`, the one used last: the answers to a connection often follow each other.
+    private var last: (connection: ConnectionID, index: Int)?
+
+    subscript(connection: ConnectionID) -> Int? {
+        mutating get {
+            if let last = self.last, last.connection == connection { return last.index }
+            guard let index = self.indices[connection] else { return nil }
+            self.last = (connection, index)
+            return index
+        }
+        set {
+            self.last = newValue.map { (connection, $0) }
+            self.indices[connection] = newValue
+        }
+    }
+
+    mutating func removeAll() {
+        self.indices.removeAll(keepingCapacity: true)
+        self.last = nil
     }
 }

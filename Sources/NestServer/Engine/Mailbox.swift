@@ -88,7 +88,7 @@ package struct Mailbox: Sendable {
             case .connected, .disconnected, .request, .blocked, .drained, .read: self.hasClientInput = true
             }
             if self.batches.isEmpty
-                || input.isWrite && self.batches[self.batches.count - 1].writeCount == self.writesMax
+                || self.batches[self.batches.count - 1].writeCount == self.writesMax && input.isWrite
             {
                 self.batches.append(Batch())
             }

@@ -183,6 +183,9 @@ package final class ConnectionLoop: Sendable {
         let delivery = Delivery(effects, of: owns, serverStatistics: serverStatistics)
         self.count { $0.deliveries += delivery.pushCount }
         let connections = self.state.value.connections
+        // Taken out of the box, each access to which checks the thread.
+        var lateMarks = LateMarks()
+        swap(&lateMarks, &self.state.value.lateMarks)
         var unsettled: [ClientConnection] = []
         // Settle the recipients of the last shared item one by one, while their state is still in the processor's
         // cache. Settle the others, and those with a later item, at the end.
@@ -192,11 +195,11 @@ package final class ConnectionLoop: Sendable {
             for recipient in item.recipients {
                 guard let connection = connections[recipient] else { continue }
                 if case .mark(let mark) = item.content, !connection.output.isInDelivery {
-                    self.state.value.lateMarks.add(mark, to: recipient)
+                    lateMarks.add(mark, to: recipient)
                     continue
                 }
                 var isFirst = false
-                if let mark = self.state.value.lateMarks.take(recipient) { isFirst = connection.deliver(.mark(mark)) }
+                if let mark = lateMarks.take(recipient) { isFirst = connection.deliver(.mark(mark)) }
                 isFirst = connection.deliver(item.content) || isFirst
                 if index == last, later.isEmpty || !later.contains(recipient) {
                     if isFirst { connection.settlePushes() } else { connection.settle() }
@@ -206,6 +209,7 @@ package final class ConnectionLoop: Sendable {
             }
         }
         for connection in unsettled { connection.settle() }
+        self.state.value.lateMarks = lateMarks
         if !self.state.value.isSendingMarks { self.sendMarks() }
     }
 

@@ -23,7 +23,8 @@ struct Listener: Sendable {
     ) async throws(ServerError) -> Listener {
         let place = Place(host: configuration.host, port: configuration.port, option: "--port")
         return try await self.bind(place, loops: loops, group: group, server: server) { loop in
-            (server.tls?.makeHandlers() ?? []) + [ClientConnection(server: server, loop: loop)]
+            (server.tls?.makeHandlers() ?? [])
+                + [ClientConnection(server: server, loop: loop, isPlain: server.tls == nil)]
         }
     }
 

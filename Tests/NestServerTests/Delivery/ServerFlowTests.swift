@@ -171,6 +171,62 @@ extension SocketTests {
             }
         }
 
+        /// The socket accepts some replies at once, some in part, and some only when the client has read others.
+        @Test func repliesStayInOrderWhenTheSocketIsFull() async throws {
+            try await withServer {
+                $0.socketSendBytes = 16 << 10
+            } _: { port, _ in
+                let (client, _) = try ServerRawConnection.ready(port: port, receiveBytes: 8 << 10)
+                let objects = try ["small", ServerRawConnection.wideTitle].map { title in
+                    let id = try client.request(TransactionMessage(.insert(title)))
+                    return try #require(try client.expect(ReceiptMessage.self, id: id).receipt.firstInserted)
+                }
+                let bodies = try objects.map { object in
+                    let id = try client.request(GetObject(id: object))
+                    let frame = try #require(try client.frame())
+                    #expect(frame.id == id)
+                    return frame.body
+                }
+                #expect(bodies[0].readableBytes < bodies[1].readableBytes)
+                for round in 0..<24 {
+                    let first = client.lastRequestID + 1
+                    let wanted = (0..<[1, 5, 60][round % 3]).map { ($0 + round) % 4 == 3 ? 1 : 0 }
+                    for index in wanted { try client.request(GetObject(id: objects[index])) }
+                    for (offset, index) in wanted.enumerated() {
+                        let frame = try #require(try client.frame(), "the server has closed")
+                        #expect(frame.id == first + UInt32(offset))
+                        #expect(frame.body == bodies[index])
+                    }
+                }
+            }
+        }
+
+        /// The kernel gives the descriptor of a connection that has ended to the next one.
+        @Test func clientsThatLeaveDuringTheirOutputDisturbNoOtherConnection() async throws {
+            try await withServer { port, _ in
+                let (writer, _) = try ServerRawConnection.ready(port: port)
+                try writer.insertWideRows(20)
+                let id = try writer.request(TransactionMessage(.insert("first")))
+                let object = try #require(try writer.expect(ReceiptMessage.self, id: id).receipt.firstInserted)
+                for round in 1...40 {
+                    func leave() throws {
+                        let (leaving, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
+                        try leaving.request(Subscribe(.rootChildren))
+                        _ = try leaving.frame()
+                        for _ in 0..<3 { try leaving.request(Fetch(.rootChildren)) }
+                        try writer.request(Self.rename(object, to: "\(round)"))
+                    }
+                    try leave()
+                    let (next, _) = try ServerRawConnection.ready(port: port, session: 3)
+                    let get = try next.request(GetObject(id: object))
+                    let frame = try #require(try next.frame())
+                    #expect(frame.type == MessageType.object.rawValue)
+                    #expect(frame.id == get)
+                    _ = try writer.expect(ReceiptMessage.self, id: writer.lastRequestID)
+                }
+            }
+        }
+
         @Test func stoppingAnswersAcceptedRequestsOnly() async throws {
             try await withServer { port, server in
                 let count: UInt32 = 2_000
