@@ -262,7 +262,7 @@ package final class Engine {
     /// Separates a request. `input`: the request as an input.
     @inline(__always)
     private func begin(
-        _ request: EngineRequest,
+        _ request: consuming EngineRequest,
         _ requestID: UInt32,
         of id: ConnectionID,
         _ input: @autoclosure () -> EngineInput,
@@ -346,13 +346,15 @@ package final class Engine {
         self.undoStates.push(&effects)
         var due: [ConnectionID] = []
         for case .push(_, let to) in effects { self.progress.note(to, &due) }
-        self.progress.note(writers, &due)
+        self.progress.note(writers: writers, &due)
         self.progress.push(due, &effects)
     }
 
     /// Returns the connections of the writes, without consecutive duplicates.
     private static func writers(_ writes: [WriteRequest]) -> [ConnectionID] {
-        var writers: [ConnectionID] = []
+        guard let first = writes.first else { return [] }
+        // Most batches are of one connection: memory for exactly one.
+        var writers = [first.connection]
         for index in writes.indices where writers.last != writes[index].connection {
             writers.append(writes[index].connection)
         }

@@ -10,7 +10,7 @@ package enum EngineEffect: Sendable {
     /// A frame for all these connections, encoded once. The id of the frame is the view.
     indirect case push(EnginePush, to: [ConnectionID])
     /// A read to run on a thread that may block. Its outcome comes back as the input `read`.
-    case read(BackgroundRead)
+    indirect case read(BackgroundRead)
     /// All synced subscriptions of these connections are at this revision.
     case progress(Revision, to: [ConnectionID])
     /// The connection's own writes in the batch. Sent before the diffs that contain them.
@@ -103,8 +103,9 @@ package enum EngineReply: Sendable {
     indirect case value(LargeValue, AttributeType)
     /// The number by which others see the client; 0: none.
     case present(UInt64)
-    /// The answer to a `query`. `byteCount`: its approximate size.
-    case answer(any Message, byteCount: Int)
+    /// The answer to a `query`. `byteCount`: its approximate size. Indirect, because a value of any type in place would
+    /// make copies of every reply slow.
+    indirect case answer(any Message, byteCount: Int)
 }
 
 package struct EnginePush: Sendable {

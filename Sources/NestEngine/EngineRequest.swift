@@ -40,8 +40,9 @@ package enum EngineRequest: Sendable {
     /// A request of a client of another node, which has forwarded it. `group`: the undo group that the client is in; 0:
     /// none. `isAgain`: it may have been sent before, to this leader or to an earlier one.
     indirect case forwarded(EngineRequest, group: UInt64, isAgain: Bool)
-    /// Any other request that one message answers.
-    case query(any EngineQuery)
+    /// Any other request that one message answers. Indirect, because a value of any type in place would make copies of
+    /// every request slow.
+    indirect case query(any EngineQuery)
 }
 
 extension EngineRequest {

@@ -356,13 +356,14 @@ import Glibc
         try self.insert("a")
         let key = Identifier128(high: 5, low: 5)
         try self.fixture.inGroup { group in
+            var last: WriteResult?
             for title in ["b", "c"] {
-                _ = try group.request(inSavepoint: true) { graph in
+                last = try group.request(inSavepoint: true) { graph in
                     _ = try graph.perform(WriteTransaction(mutations: [Fixture.insert(title)]))
                     return Fixture.description
                 }
             }
-            _ = group.completeLast(key: key, conflicts: UndoConflicts(), revisionCount: 2)
+            _ = group.complete(try #require(last), key: key, conflicts: UndoConflicts(), revisionCount: 2)
         }
         let headers = try #require(try self.replica.catchUp().last?.headers)
         #expect(headers.map(\.revisionCount) == [1, 2])
@@ -371,13 +372,17 @@ import Glibc
         // An older server reads the journal of a single store: there it is not written.
         let single = try Fixture(inMemory: true)
         try single.inGroup { group in
-            _ = try group.request(inSavepoint: true) { graph in
+            let result = try group.request(inSavepoint: true) { graph in
                 _ = try graph.perform(WriteTransaction(mutations: [Fixture.insert("a")]))
                 return Fixture.description
             }
-            #expect(
-                group.completeLast(key: key, conflicts: UndoConflicts(), revisionCount: 2).header.revisionCount == 1
+            let last = group.complete(
+                try #require(result),
+                key: key,
+                conflicts: UndoConflicts(),
+                revisionCount: 2
             )
+            #expect(last.header.revisionCount == 1)
         }
     }
 

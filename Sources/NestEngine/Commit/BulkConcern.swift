@@ -59,12 +59,12 @@ final class BulkConcern {
     /// Notes the objects of a prepared write, which are not known one by one. Only the topmost ones refer to other
     /// objects than those of the write, and they are noted one by one.
     func noteUnlisted(_ changes: ChangeSet) {
-        guard !changes.prepared.isEmpty else { return }
+        guard let prepared = changes.preparedPart?.ids, !prepared.isEmpty else { return }
         for table in Set(changes.streamedEntities.compactMap { self.layout[$0]?.number }) {
             self.count += Self.followedMax + 1
             self.tables.insert(table)
             self.results.forEachRouted(table) { route, entry in
-                if let owner = route.value.referenceValue, !changes.prepared.contains(owner) { return }
+                if let owner = route.value.referenceValue, !prepared.contains(owner) { return }
                 self.entries[ObjectIdentifier(entry)] = entry
             }
             if self.outlineTables.contains(table) { self.unlistedTables.insert(table) }

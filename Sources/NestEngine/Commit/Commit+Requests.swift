@@ -12,7 +12,7 @@ extension Commit {
         let request = turn.request
         pending.last = turn.index
         let steps = turn.group.steps
-        let stepsMax = self.stepsMax(request, pending)
+        let stepsMax = self.stepsMax(request, isFirst: pending.results.isEmpty)
         do throws(StoreError) {
             defer { self.note(turn.group.steps - steps, request) }
             if request.key != nil, let receipt = try self.earlierAnswer(request, pending) {
@@ -20,7 +20,7 @@ extension Commit {
                 return
             }
             if let refusal { throw StoreError.refused(refusal) }
-            try self.requireGroup(request)
+            try self.sessions.requireGroup(request)
             if case .failed(let error) = request.stage { throw StoreError.refused(error) }
             if let preparedObjectsMin, request.mustBePrepared(from: preparedObjectsMin) {
                 throw StoreError.postponed(.preparation)
@@ -68,17 +68,6 @@ extension Commit {
             return .postponed(.nextTurn)
         }
         return .postponed(.preparation)
-    }
-
-    /// Refuses a write, or the end of a group, if the client's group ended because another node led meanwhile.
-    private func requireGroup(_ request: WriteRequest) throws(StoreError) {
-        if case .beginGroup = request.operation { return }
-        guard let group = request.portGroup else {
-            return try self.sessions.coalescing.refuseEnded(request.connection)
-        }
-        if try self.sessions.coalescing.enter(group, request.connection) {
-            self.sessions.changed.insert(request.session)
-        }
     }
 
     private mutating func write(
@@ -201,7 +190,8 @@ extension Commit {
             return
         }
         self.sessions.coalescing.breakRun(request.session)
-        results[results.count - 1] = turn.group.completeLast(
+        results[results.count - 1] = turn.group.complete(
+            results[results.count - 1],
             key: request.key,
             conflicts: conflicts,
             revisionCount: results.count
@@ -219,7 +209,7 @@ extension Commit {
         let request = turn.request
         if pending.lastSession != request.session { try self.note(request.session, &pending) }
         if let key = result.header.key { pending.keys[Key(session: request.session, key: key)] = pending.results.count }
-        pending.results.append((turn.index, result))
+        pending.results.append(PendingResult(index: turn.index, result: result))
         if result.changes.blockCount > 0 { pending.isBulk = true }
         guard self.notesOwners else { return }
         for object in result.changes.changedRows { Self.noteOwners(object, &pending.owners) }
@@ -264,5 +254,14 @@ extension Commit {
         receipt.isReplayed = true
         request.scope.hide(from: &receipt, madeIn: header.scope)
         return receipt
+    }
+}
+
+extension Sessions {
+    /// Refuses a write, or the end of a group, if the client's group ended because another node led meanwhile.
+    fileprivate func requireGroup(_ request: WriteRequest) throws(StoreError) {
+        if case .beginGroup = request.operation { return }
+        guard let group = request.portGroup else { return try self.coalescing.refuseEnded(request.connection) }
+        if try self.coalescing.enter(group, request.connection) { self.changed.insert(request.session) }
     }
 }

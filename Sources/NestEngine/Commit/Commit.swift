@@ -96,7 +96,7 @@ struct Commit {
     struct PendingGroup {
         /// The index of its last request.
         var last: Int?
-        var results: [(index: Int, result: WriteResult)] = []
+        var results: [PendingResult] = []
         /// Undo entries that are skipped from now on.
         var blocked: [(revision: Revision, session: UInt64, answer: JournalHeader?)] = []
         /// The sessions with a result or a skipped entry.
@@ -111,6 +111,13 @@ struct Commit {
         var isBulk = false
         /// The index in `results` of the answer to each idempotency key.
         var keys: [Key: Int] = [:]
+    }
+
+    /// The result of a request, and the index of its outcome. Not a tuple: arrays of these are destroyed with the help of
+    /// their metadata, which costs more.
+    struct PendingResult {
+        let index: Int
+        let result: WriteResult
     }
 
     /// A set of sessions, which takes no memory for the first: most groups are of one.
@@ -167,10 +174,12 @@ struct Commit {
     private var mustStop: Bool { self.uncertain != nil || self.lostLead != nil || self.isLogUnavailable }
 
     /// Returns the steps that a request may take at its position in the group. A possibly heavy request that follows
-    /// others is only tried, with the steps of a turn; one that could be prepared is only tried, too.
-    func stepsMax(_ request: WriteRequest, _ pending: PendingGroup) -> Int {
+    /// others is only tried, with the steps of a turn; one that could be prepared is only tried, too. `isFirst`: whether
+    /// no request of the group has a result yet.
+    @inline(__always)
+    func stepsMax(_ request: WriteRequest, isFirst: Bool) -> Int {
         var steps = request.stepsMax
-        if !pending.results.isEmpty, request.traits.contains(.mayBeHeavy), request.preparation == nil {
+        if !isFirst, request.traits.contains(.mayBeHeavy), request.preparation == nil {
             steps = min(steps, self.stepsMax)
         }
         if let preparedObjectsMin, self.isOnlyTried(request) { steps = min(steps, preparedObjectsMin) }
@@ -320,11 +329,12 @@ struct Commit {
     }
 
     private mutating func accept(_ pending: PendingGroup, _ requests: [WriteRequest]) {
-        self.owners.formUnion(pending.owners)
+        if !pending.owners.isEmpty { self.owners.formUnion(pending.owners) }
         self.sessions.record(pending.results.count) { pending.results[$0].result.header }
-        for (_, result) in pending.results {
-            self.changes.append(result.changes)
-            if result.changes.blockCount > 0 { self.isBulk = true }
+        for index in pending.results.indices {
+            let changes = pending.results[index].result.changes
+            if changes.blockCount > 0 { self.isBulk = true }
+            self.changes.append(changes)
         }
         self.noteReceipts(pending, requests)
         for session in pending.savedSessions { self.sessions.noteSaved(session) }
@@ -333,16 +343,17 @@ struct Commit {
 
     private mutating func noteReceipts(_ pending: PendingGroup, _ requests: [WriteRequest]) {
         for position in pending.results.indices {
-            let (index, result) = pending.results[position]
+            let index = pending.results[position].index
             // An undo may have become several transactions: they are consecutive, and the last one is the answer.
             guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
                 continue
             }
             var first = position
             while first > 0, pending.results[first - 1].index == index { first -= 1 }
-            var receipt = Receipt(result.header)
+            let header = pending.results[position].result.header
+            var receipt = Receipt(header)
             receipt.revisionCount = position - first + 1
-            requests[index].scope.hide(from: &receipt, madeIn: result.header.scope)
+            requests[index].scope.hide(from: &receipt, madeIn: header.scope)
             self.outcomes[index] = .committed(consume receipt)
         }
     }

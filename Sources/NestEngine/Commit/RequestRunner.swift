@@ -18,7 +18,8 @@ struct RequestRunner {
         groupName: String?,
         isChanged: (ObjectID) -> Bool
     ) throws(StoreError) -> WriteDescription {
-        let description = WriteDescription(
+        let description = graph.description
+        description.begin(
             name: groupName ?? "",
             key: request.key,
             requestHash: request.requestHash,

@@ -19,13 +19,22 @@ struct ProgressMarks {
     /// Adds to `due` the connections that get a mark of the head now, each once.
     func note(_ ids: some Sequence<ConnectionID>, _ due: inout [ConnectionID]) {
         let head = self.store.head
-        for id in ids {
-            guard let connection = self.connections[id], !connection.isWaiting, connection.progress < head,
-                !connection.views.isEmpty || !connection.changeSubscriptions.isEmpty,
-                connection.changeSubscriptions.allSatisfy({ $0.cursor.revision == head })
-            else { continue }
-            connection.progress = head
-            due.append(id)
-        }
+        for id in ids { self.note(self.connections[id], head, &due) }
+    }
+
+    /// As `note`, for connections with requests in the batch.
+    func note(writers: [ConnectionID], _ due: inout [ConnectionID]) {
+        let head = self.store.head
+        for id in writers { self.note(self.connections.recent(id), head, &due) }
+    }
+
+    @inline(__always)
+    private func note(_ connection: EngineConnection?, _ head: Revision, _ due: inout [ConnectionID]) {
+        guard let connection, !connection.isWaiting, connection.progress < head,
+            !connection.views.isEmpty || !connection.changeSubscriptions.isEmpty,
+            connection.changeSubscriptions.allSatisfy({ $0.cursor.revision == head })
+        else { return }
+        connection.progress = head
+        due.append(connection.id)
     }
 }

@@ -21,7 +21,7 @@ struct Replies {
             connection.heldReplies.append((requestID, reply))
         } else {
             let byteCount = reply.byteCount
-            effects.append(.reply(id, requestID: requestID, reply))
+            effects.append(.reply(id, requestID: requestID, consume reply))
             self.admission.charge(byteCount, to: connection, &effects)
         }
     }

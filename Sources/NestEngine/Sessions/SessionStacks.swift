@@ -68,7 +68,6 @@ struct SessionStacks {
     /// Records a committed transaction of the session.
     mutating func record(_ header: JournalHeader) {
         let bytes = header.inlineBytes + header.blockCount * Limits.journalBlockBytes
-        let entry = Entry(first: header.revision, name: header.name, scope: header.scope, bytes: bytes)
         self.bytes += bytes
         if self.oldest == nil { self.oldest = header.revision }
         self.revisions.append(header.revision)
@@ -78,28 +77,28 @@ struct SessionStacks {
                 self.bytes -= self.redo.reduce(0) { $0 + $1.bytes }
                 self.redo.removeAll()
             }
-            Self.push(entry, partOf: header.entry, to: &self.undo)
+            Self.push(header, bytes, to: &self.undo)
         case .undo:
             // Redo reverts this undo, whose revision is known only now.
             self.remove(header.reverted, from: \.undo)
-            Self.push(entry, partOf: header.entry, to: &self.redo)
+            Self.push(header, bytes, to: &self.redo)
         case .redo:
             self.remove(header.reverted, from: \.redo)
-            Self.push(entry, partOf: header.entry, to: &self.undo)
+            Self.push(header, bytes, to: &self.undo)
         }
         self.shrink()
     }
 
-    /// Pushes an entry. A transaction that is part of an older entry moves that entry to the top.
-    private static func push(_ entry: consuming Entry, partOf first: Revision?, to stack: inout Deque<Entry>) {
-        guard let first, let index = stack.lastIndex(where: { $0.first == first }) else {
-            stack.append(entry)
+    /// Pushes the entry of a transaction. If the transaction is part of an older entry, that entry moves to the top.
+    private static func push(_ header: JournalHeader, _ bytes: Int, to stack: inout Deque<Entry>) {
+        guard let first = header.entry, let index = stack.lastIndex(where: { $0.first == first }) else {
+            stack.append(Entry(first: header.revision, name: header.name, scope: header.scope, bytes: bytes))
             return
         }
         var joined = index == stack.count - 1 ? stack.removeLast() : stack.remove(at: index)
-        joined.others += entry.revisions
-        (joined.name, joined.scope) = (entry.name, entry.scope)
-        joined.bytes += entry.bytes
+        joined.others.append(header.revision)
+        (joined.name, joined.scope) = (header.name, header.scope)
+        joined.bytes += bytes
         stack.append(joined)
     }
 

@@ -196,6 +196,9 @@ extension [Receipt.Run] {
     package mutating func append(_ id: ObjectID, isFound: Bool) {
         if let last = self.last, last.isFound == isFound, last.first.rawValue + Int64(last.count) == id.rawValue {
             self[self.count - 1].count += 1
+        } else if self.isEmpty {
+            // Most requests have one run: memory for exactly one.
+            self = [Receipt.Run(first: id, count: 1, isFound: isFound)]
         } else {
             self.append(Receipt.Run(first: id, count: 1, isFound: isFound))
         }

@@ -15,9 +15,17 @@ package enum PackedBytes {
     package static func pack(_ bytes: [UInt8], _ compressor: Zstandard.Compressor?, level: Int32 = 1) -> [UInt8] {
         if let compressor, bytes.count >= Self.compressedMin {
             let compressed = compressor.compress(bytes, level: level)
-            if compressed.count < bytes.count { return [1] + compressed }
+            if compressed.count < bytes.count { return self.bytes(1, compressed) }
         }
-        return [0] + bytes
+        return self.bytes(0, bytes)
+    }
+
+    private static func bytes(_ first: UInt8, _ others: [UInt8]) -> [UInt8] {
+        var all: [UInt8] = []
+        all.reserveCapacity(others.count + 1)
+        all.append(first)
+        all.append(contentsOf: others)
+        return all
     }
 
     /// Checks the declared size against `sizeMax` before anything is allocated.

@@ -61,10 +61,11 @@ package struct Neighbours: Hashable, Sendable {
 package struct ChangedRow: Sendable {
     @usableFromInline package var entity: EntityNumber
     @usableFromInline package var id: ObjectID
-    /// `nil`: inserted.
-    @usableFromInline package var before: ObjectRow?
+    /// `nil`: inserted. `Optional` is written out here and below: a variable of the type `ObjectRow?` is `nil` before
+    /// the initializer assigns it, which costs the release of that value.
+    @usableFromInline package var before: Optional<ObjectRow>
     /// `nil`: deleted.
-    @usableFromInline package var after: ObjectRow?
+    @usableFromInline package var after: Optional<ObjectRow>
     /// By `EntityLayout.placedSlots`: the neighbours at the positions that the object left.
     @usableFromInline package var neighbours: [Neighbours?]
 
@@ -111,6 +112,21 @@ package struct Reposition: Hashable, Sendable {
     }
 }
 
+/// What journal blocks add to a change set. A class, because few change sets have blocks.
+private final class StreamedPart: Sendable {
+    let blockCount: Int
+    let concernedBlocks: [Int]
+    let preparedPart: PreparedPart?
+    let entities: Set<EntityNumber>
+
+    init(blockCount: Int, concernedBlocks: [Int], preparedPart: PreparedPart?, entities: Set<EntityNumber>) {
+        self.blockCount = blockCount
+        self.concernedBlocks = concernedBlocks
+        self.preparedPart = preparedPart
+        self.entities = entities
+    }
+}
+
 /// What a prepared write adds to a change set. A class, because few change sets have it.
 package final class PreparedPart: Sendable {
     package let ids: IDRuns
@@ -146,17 +162,19 @@ package final class ChangeSet: Sendable {
     package let revision: Revision
     /// Each object at most once. For a bulk write only the first objects; journal blocks contain the others.
     package let changedRows: [ChangedRow]
+    /// `nil`: no blocks.
+    private let streamed: StreamedPart?
     /// The number of journal blocks with the objects of a bulk write, in order.
-    package let blockCount: Int
+    package var blockCount: Int { self.streamed?.blockCount ?? 0 }
     /// The blocks with objects that the writer's `isConcerned` selected; see `Store.forEachChangedObject`.
-    package let concernedBlocks: [Int]
-    package let preparedPart: PreparedPart?
+    package var concernedBlocks: [Int] { self.streamed?.concernedBlocks ?? [] }
+    package var preparedPart: PreparedPart? { self.streamed?.preparedPart }
     /// The objects of a prepared write. Except for the topmost ones, they are in the first `preparedBlockCount` blocks,
     /// for whose objects `isConcerned` was not asked.
     package var prepared: IDRuns { self.preparedPart?.ids ?? IDRuns() }
     package var preparedBlockCount: Int { self.preparedPart?.blockCount ?? 0 }
     /// The entities of the objects in the blocks.
-    package let streamedEntities: Set<EntityNumber>
+    package var streamedEntities: Set<EntityNumber> { self.streamed?.entities ?? [] }
     package let repositions: [Reposition]
     package let insertedCount: Int
     package let updatedCount: Int
@@ -176,10 +194,16 @@ package final class ChangeSet: Sendable {
     ) {
         self.revision = revision
         self.changedRows = changedRows
-        self.blockCount = blockCount
-        self.concernedBlocks = concernedBlocks
-        self.preparedPart = preparedPart
-        self.streamedEntities = streamedEntities
+        let hasStreamed =
+            blockCount > 0 || !concernedBlocks.isEmpty || preparedPart != nil || !streamedEntities.isEmpty
+        self.streamed =
+            hasStreamed
+            ? StreamedPart(
+                blockCount: blockCount,
+                concernedBlocks: concernedBlocks,
+                preparedPart: preparedPart,
+                entities: streamedEntities
+            ) : nil
         self.repositions = repositions
         self.insertedCount = insertedCount
         self.updatedCount = updatedCount

@@ -87,13 +87,14 @@ final class ChangeRecorder {
     /// Forgets the objects of a request that has succeeded.
     func rest() { self.changed = [] }
 
-    /// Begins the next request, after one that has succeeded. Precondition: `isPlain`.
-    func begin(_ revision: Revision, _ group: WriteGroup) {
+    /// Begins the next request, after one that has succeeded. `group`: `nil` for the same group. Precondition:
+    /// `isPlain`.
+    func begin(_ revision: Revision, _ group: WriteGroup?) {
         self.revision = revision
-        self.group = group
+        if let group { self.group = group }
         self.changed = []
-        self.placed = SmallSet()
-        self.disturbed = SmallSet()
+        self.placed.removeAll()
+        self.disturbed.removeAll()
         self.hasWritten = false
     }
 
@@ -119,11 +120,28 @@ final class ChangeRecorder {
         }
         if var before {
             self.restorePositions(entity, id, &before)
-            self.changed.append(ChangedRow(entity: entity, id: id, before: before, after: after))
+            self.append(ChangedRow(entity: entity, id: id, before: before, after: after))
         } else {
-            self.changed.append(ChangedRow(entity: entity, id: id, before: nil, after: after))
+            self.append(ChangedRow(entity: entity, id: id, before: nil, after: after))
         }
-        self.noteAppended(id)
+    }
+
+    /// Records that a step inserts an object. Does the same as `record`, but most changes are of this kind, and a row
+    /// that may be `nil` or may be streamed costs more to pass on.
+    func recordInsert(_ id: ObjectID, _ row: consuming ObjectRow) {
+        self.hasWritten = true
+        if let index = self.index(of: id) {
+            self.changed[index].after = row
+            if self.changed[index].before != nil { self.rewritten.insert(index) }
+            return
+        }
+        let entity = row.entity
+        if self.changed.isEmpty {
+            self.changed = [ChangedRow(entity: entity, id: id, before: nil, after: row)]
+        } else {
+            self.changed.append(ChangedRow(entity: entity, id: id, before: nil, after: row))
+            self.noteAppended(id)
+        }
     }
 
     /// Records a deletion, with the neighbours that the object had.
@@ -346,6 +364,12 @@ final class ChangeRecorder {
     var changedCount: Int { self.changed.count }
     func changed(at index: Int) -> ChangedRow { self.changed[index] }
     func changedEntity(at index: Int) -> EntityNumber { self.changed.inPlace { $0[index].entity } }
+
+    /// Whether objects that are in `changed` have been written more than once.
+    var hasRewritten: Bool { !self.rewritten.isEmpty }
+
+    /// Whether objects with uniqueness constraints have been streamed.
+    var hasStreamedUnique: Bool { !self.streamedUnique.isEmpty }
 
     /// Whether a changed object was deleted or has all required values: for most requests nothing else must be checked.
     func isWhole(at index: Int, _ kind: EntityLayout.Kind) -> Bool {

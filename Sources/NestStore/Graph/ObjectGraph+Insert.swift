@@ -65,7 +65,7 @@ extension ObjectGraph {
             )
         }
         try table.insert(id, row)
-        try self.recorder.record(entity, id, before: nil, after: row)
+        self.recorder.recordInsert(id, consume row)
         for placement in assigned.placements {
             self.recorder.notePlaced(table.layout.number, id, owner: placement.owner, place: placement.place)
         }

@@ -44,7 +44,7 @@ extension ObjectGraph {
         -> SparsePlace
     {
         let order = SparseOrder(table: table, place: place, owner: owner, recorder: self.recorder)
-        if at == .last {
+        if case .last = at {
             return SparsePlace(position: try order.positionAtEnd(excluding: moving), stamp: self.revision.rawValue)
         }
         let left = try self.leftNeighbour(order, table, place: place, owner: owner, at: at, moving: moving)

@@ -10,7 +10,14 @@ extension ObjectGraph {
         switch mutations[0] {
         case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _), .insertAs(_, let entity, _, _):
             guard let id = self.results.last else { return "add" }
-            return Self.nameOfInsert(self.layout[entity]?.kind(entity).nameOfInsert ?? "add object", self.label(id))
+            guard let kind = self.layout[entity]?.kind(entity) else {
+                return Self.nameOfInsert("add object", self.label(id))
+            }
+            // A found object may be of an entity below, whose label is in another slot.
+            guard let slot = kind.labelSlot, let index = self.recorder.changedIndex(of: id),
+                self.recorder.changedEntity(at: index) == entity
+            else { return Self.nameOfInsert(kind.nameOfInsert, self.label(id)) }
+            return Self.nameOfInsert(kind.nameOfInsert, self.recorder.changedValue(at: index, slot)?.stringValue)
         case .update(let object, _):
             return "edit \(self.quoted(try self.resolve(object)))"
         case .move(let object, let placement):

@@ -6,11 +6,14 @@ extension ObjectGraph {
     /// Checks the objects that the request leaves: required values, counts, uniqueness. Throws a refusal with all
     /// faults, including those that the steps have found. The last call of a request.
     package func validate() throws(StoreError) {
-        try self.settle()
+        // The lists are asked first whether they are empty: a loop over one retains it.
+        if self.recorder.hasRewritten { try self.settle() }
         var twins: Set<Twin> = []
-        for (entity, id) in self.recorder.streamedUnique {
-            let table = try self.table(entity)
-            if let row = try table.row(id) { try self.checkUniqueness(table, id, before: nil, row, &twins) }
+        if self.recorder.hasStreamedUnique {
+            for (entity, id) in self.recorder.streamedUnique {
+                let table = try self.table(entity)
+                if let row = try table.row(id) { try self.checkUniqueness(table, id, before: nil, row, &twins) }
+            }
         }
         var counted = self.layout.hasCounts ? self.recorder.streamedCounted : nil
         for index in 0..<self.recorder.changedCount {
@@ -28,8 +31,10 @@ extension ObjectGraph {
                 try self.checkUniqueness(table, object.id, before: object.before, row, &twins)
             }
         }
-        for (table, id) in self.emptied where self.recorder.changedObject(id) == nil {
-            if let row = try table.row(id) { self.checkRequired(table.layout, id, row) }
+        if !self.emptied.isEmpty {
+            for (table, id) in self.emptied where self.recorder.changedObject(id) == nil {
+                if let row = try table.row(id) { self.checkRequired(table.layout, id, row) }
+            }
         }
         if let counted { for owner in counted.owners { try self.checkCount(owner) } }
         guard self.faults.isEmpty else { throw Self.refusal(self.faults) }

@@ -38,6 +38,8 @@ package final class ObjectGraph {
     private(set) var isBatch = false
     /// Whether missing values are reported at the end of the request, with the other faults that are found there.
     var reportsMissingAtEnd: Bool { self.isBatch || self.layout.hasDeferredChecks }
+    /// The description of the request, for whoever describes it: see `WriteDescription.begin`.
+    package let description = WriteDescription(name: "", key: nil, requestHash: 0, sessionNumber: 0)
     /// The memory of the last insert's assignments, for the next one.
     var spareAssignments = Assignments()
     /// The neighbours of objects about to be written, until the change of the object is recorded.
@@ -76,13 +78,15 @@ package final class ObjectGraph {
         self.runs = []
     }
 
-    /// Begins the next request, after one that has succeeded. Precondition: `isPlain`.
-    func begin(_ revision: Revision, nextObjectID: Int64, time: Int64, _ group: WriteGroup) {
+    /// Begins the next request, after one that has succeeded. `group`: `nil` for the same group. Precondition:
+    /// `isPlain`.
+    func begin(_ revision: Revision, nextObjectID: Int64, time: Int64, _ group: WriteGroup?) {
         self.recorder.begin(revision, group)
         self.time = time
         self.nextObjectID = nextObjectID
         self.firstObjectID = nextObjectID
-        self.results.removeAll(keepingCapacity: true)
+        // `removeAll(keepingCapacity:)` would cost more: most requests have one result.
+        while !self.results.isEmpty { self.results.removeLast() }
         self.runs = []
         self.isBatch = false
         self.sessionNumber = 0

@@ -12,6 +12,13 @@ struct SmallSet<Element: Hashable> {
         return self.many.isEmpty ? self.few.contains(element) : self.many.contains(element)
     }
 
+    mutating func removeAll() {
+        self.first = nil
+        // Most sets have only a first element: nothing is released for them.
+        if !self.few.isEmpty { self.few = [] }
+        if !self.many.isEmpty { self.many = [] }
+    }
+
     mutating func insert(_ element: Element) {
         if self.first == nil {
             self.first = element

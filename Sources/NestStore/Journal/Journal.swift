@@ -2,8 +2,9 @@ import NestProtocol
 import NestModel
 import NestSchema
 
-/// The journal in the store: one row per group commit, and blocks for bulk writes.
-struct Journal {
+/// The journal in the store: one row per group commit, and blocks for bulk writes. A class, because each commit uses it:
+/// a copy of its parts would retain each of them.
+final class Journal {
     let connection: Connection
     let layout: ModelLayout
     private let compressor = Zstandard.Compressor()
@@ -24,16 +25,16 @@ struct Journal {
     /// Writes the row of a group, and returns it. `changes` are the inline change sets of its requests, one after the
     /// other.
     func append(
-        _ results: [WriteResult],
+        _ all: [JournalHeader],
         changes: [UInt8],
         nextObjectID: Int64,
         time: Int64
     ) throws(StoreError) -> LogRecord.Row {
-        guard let first = results.first?.header.revision, let last = results.last?.header.revision else {
+        guard let first = all.first?.revision, let last = all.last?.revision else {
             preconditionFailure("a journal row has a revision")
         }
-        var writer = ByteWriter(capacity: results.count * 64)
-        writer.write(headers: results.lazy.map { $0.header })
+        var writer = ByteWriter(capacity: all.count * 64)
+        writer.write(headers: all)
         let row = LogRecord.Row(
             first: first,
             last: last,

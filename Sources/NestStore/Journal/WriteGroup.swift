@@ -50,6 +50,29 @@ package final class WriteDescription {
         self.scope = scope
         self.user = user
     }
+
+    /// Begins to describe another write, as the initializer does. The description of the write before must not be in
+    /// use.
+    package func begin(
+        name: String,
+        key: Identifier128?,
+        requestHash: UInt64,
+        sessionNumber: UInt64,
+        entry: Revision?,
+        user: UserLabel?
+    ) {
+        self.kind = .write
+        self.reverted = nil
+        self.name = name
+        self.key = key
+        self.requestHash = requestHash
+        self.sessionNumber = sessionNumber
+        self.results = []
+        self.entry = entry
+        self.coalescingKey = nil
+        self.scope = .everything
+        self.user = user
+    }
 }
 
 /// One SQLite transaction that several requests share, with one `fsync`.
@@ -63,7 +86,8 @@ package final class WriteGroup {
     private let alwaysSavepoint: Bool
     /// Whether a live result or subscription needs a changed object that goes to a block.
     let isConcerned: (ChangedRow) -> Bool
-    private var results: [WriteResult] = []
+    /// The headers of its requests so far.
+    private var headers: [JournalHeader] = []
     /// The inline change sets of its requests so far, in the form of the journal. Each request encodes its own behind
     /// those of the others; a request that fails removes it.
     private var changes = ByteWriter()
@@ -156,7 +180,8 @@ package final class WriteGroup {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
         let (blockBytes, adopted, rows) = (self.blockBytes, self.adopted, self.store.connection.preparedRowsIfAny)
         let changesStart = self.changes.count
-        let reserved = self.reserved
+        // Few stores have reserved ids: for the others nothing is copied.
+        let reserved = self.store.hasReservedIDs ? self.reserved : nil
         let graph = self.takeGraph()
         let recorder = graph.recorder
         if useSavepoint { try self.run("SAVEPOINT request") }
@@ -174,9 +199,10 @@ package final class WriteGroup {
             }
             // Without a savepoint its inserts may wait for those of the group's other requests.
             if useSavepoint { try self.store.connection.pendingInserts.write() }
-            try self.refuseBrokenReferences()
+            // If inserts still wait, their references are not known yet: `commit` checks all of them.
+            if self.store.connection.pendingInserts.isEmpty { try self.refuseBrokenReferences() }
             guard let changes else {
-                self.reserved = reserved
+                if let reserved { self.reserved = reserved }
                 if useSavepoint {
                     try self.rollBackRequest()
                     try self.run("RELEASE request")
@@ -194,7 +220,7 @@ package final class WriteGroup {
             return result
         } catch {
             self.blockBytes = blockBytes
-            self.reserved = reserved
+            if let reserved { self.reserved = reserved }
             self.removeChanges(from: changesStart)
             self.forgetAdopted(since: adopted, rows)
             // Rolling back the request alone could take as long as the request has taken.
@@ -229,8 +255,12 @@ package final class WriteGroup {
 
     /// Returns a graph for the next request.
     private func takeGraph() -> ObjectGraph {
-        if let graph = self.spareGraph ?? self.store.takeSpareGraph() {
+        if let graph = self.spareGraph {
             self.spareGraph = nil
+            graph.begin(self.nextRevision, nextObjectID: self.nextObjectID, time: self.time, nil)
+            return graph
+        }
+        if let graph = self.store.takeSpareGraph() {
             graph.begin(self.nextRevision, nextObjectID: self.nextObjectID, time: self.time, self)
             return graph
         }
@@ -313,10 +343,9 @@ package final class WriteGroup {
         if let preparation = self.store.preparations.current, preparation !== self.adopted {
             preparation.note(changes)
         }
-        let result = WriteResult(header: header, changes: changes)
-        self.results.append(result)
+        self.headers.append(header)
         self.revision = header.revision
-        return result
+        return WriteResult(header: header, changes: changes)
     }
 
     /// Moves the objects of a change set that is too large for the group's row to blocks, after the blocks already
@@ -348,7 +377,7 @@ package final class WriteGroup {
 
     /// Runs several requests that succeed or fail together.
     package func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-        let before = (self.results.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
+        let before = (self.headers.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
         let (adopted, rows) = (self.adopted, self.store.connection.preparedRowsIfAny)
         let reserved = self.reserved
         try self.run("SAVEPOINT entry")
@@ -361,7 +390,7 @@ package final class WriteGroup {
             try self.store.connection.rollBack(to: "entry")
             try self.run("RELEASE entry")
             for table in self.store.tables { table.forgetFound() }
-            self.results.removeSubrange(before.0...)
+            self.headers.removeSubrange(before.0...)
             self.changes.truncate(to: before.1)
             (self.revision, self.nextObjectID, self.blockBytes) = (before.2, before.3, before.4)
             self.forgetAdopted(since: adopted, rows)
@@ -371,25 +400,21 @@ package final class WriteGroup {
     }
 
     /// Completes the last request's header with values that are known only after all requests of an entry. Returns the
-    /// new result.
-    package func completeLast(
+    /// new result. `result`: that of the last request so far.
+    package func complete(
+        _ result: WriteResult,
         key: Identifier128?,
         conflicts: UndoConflicts,
         revisionCount: Int = 1
     ) -> WriteResult {
-        guard let last = self.results.popLast() else {
-            preconditionFailure("a request has been committed to this group")
-        }
-        let result = WriteResult(
-            header: last.header.answering(
-                key,
-                conflicts,
-                revisionCount: self.store.membership == nil ? 1 : revisionCount
-            ),
-            changes: last.changes
+        precondition(self.headers.last === result.header, "only the last request is completed")
+        let header = result.header.answering(
+            key,
+            conflicts,
+            revisionCount: self.store.membership == nil ? 1 : revisionCount
         )
-        self.results.append(result)
-        return result
+        self.headers[self.headers.count - 1] = header
+        return WriteResult(header: header, changes: result.changes)
     }
 
     /// Records that undo skips an entry, by its newest revision. `answer`: the stored reply for an idempotent retry, if
@@ -407,7 +432,7 @@ package final class WriteGroup {
     /// In a cluster the group is durable when its record is in the cluster's log. `overtaken`, `offTheLog`, a refusal:
     /// it never happened. `uncertain`: see `Store.uncertain`. In these cases the group is rolled back.
     package func commit() throws(StoreError) {
-        guard let last = self.results.last?.header.revision else {
+        guard let last = self.headers.last?.revision else {
             guard self.hasNotes else { return try self.rollback() }
             if let membership = self.store.membership { return try self.append(nil, membership) }
             return try self.store.connection.commit()
@@ -421,7 +446,7 @@ package final class WriteGroup {
             throw error.retryingIndividually
         }
         let row = try self.store.journal.append(
-            self.results,
+            self.headers,
             changes: self.changes.bytes,
             nextObjectID: self.nextObjectID,
             time: self.time
@@ -442,7 +467,7 @@ package final class WriteGroup {
 
     /// Appends the group's record to the cluster's log, and commits. `row`: `nil` without a revision.
     private func append(_ row: LogRecord.Row?, _ membership: LogMembership) throws(StoreError) {
-        let blockCount = self.results.reduce(0) { $0 + $1.header.blockCount }
+        let blockCount = self.headers.reduce(0) { $0 + $1.blockCount }
         let record: LogRecord
         do throws(StoreError) {
             record = try LogRecord(
@@ -461,7 +486,7 @@ package final class WriteGroup {
             )
         } catch {
             // A record that is too large alone is refused alone.
-            throw self.results.count > 1 && error.refusal?.code == .limitExceeded ? error.retryingIndividually : error
+            throw self.headers.count > 1 && error.refusal?.code == .limitExceeded ? error.retryingIndividually : error
         }
         try self.store.append(record, membership)
     }

@@ -5,9 +5,9 @@ extension EntityTable {
     /// Inserts an object. The row may wait until the connection's next other statement; see `PendingInserts`.
     func insert(_ id: ObjectID, _ row: ObjectRow) throws(StoreError) {
         let inserts = try self.beginInsert(id, row.revision, row.entity)
-        for value in row.values { inserts.append(value) }
-        for (place, slot) in self.layout.placedSlots.enumerated() {
-            if row.values[slot].isNull {
+        inserts.append(row.values)
+        for place in self.layout.placedSlots.indices {
+            if row.values[self.layout.placedSlots[place]].isNull {
                 inserts.appendNull()
                 inserts.appendNull()
             } else {

@@ -25,7 +25,10 @@ final class InsertBatch {
     /// By the power of two of its rows.
     private let statements: [LazyStatement]
     private let width: Int
-    private var cells: [Cell] = []
+    /// Memory for the cells of `rowsMax` rows, of which `cellCount` are used. Not an array: each of the many appends
+    /// would check whether it is shared and whether it must grow.
+    private let cells: UnsafeMutableBufferPointer<Cell>
+    private var cellCount = 0
     private var bytes: [UInt8] = []
     private(set) var rowCount = 0
 
@@ -35,52 +38,73 @@ final class InsertBatch {
     init(_ connection: Connection, _ sql: EntitySQL) {
         self.width = sql.allColumns.count + 1
         self.statements = (0...Self.rowsMax.trailingZeroBitCount).map { LazyStatement(connection, sql.insert(1 << $0)) }
-        self.cells.reserveCapacity(Self.rowsMax * self.width)
+        self.cells = .allocate(capacity: Self.rowsMax * self.width)
+    }
+
+    /// The cells are of a trivial type.
+    deinit { self.cells.deallocate() }
+
+    /// Appends a cell. Precondition: the row has a column for it, which is checked when the batch is written, and the
+    /// memory has room, which is checked here.
+    @inline(__always)
+    private func append(cell: Cell) {
+        precondition(self.cellCount < self.cells.count, "a row has no more values than columns")
+        self.cells.initializeElement(at: self.cellCount, to: cell)
+        self.cellCount += 1
     }
 
     /// Appends a row: its columns follow in the order of the table. Precondition: the batch is not full.
     func beginRow() { self.rowCount += 1 }
 
-    func append(_ value: Int64) { self.cells.append(.integer(value)) }
+    func append(_ value: Int64) { self.append(cell: .integer(value)) }
 
-    func appendNull() { self.cells.append(.null) }
+    func appendNull() { self.append(cell: .null) }
+
+    /// Appends the values of a row's slots.
+    @inline(__always)
+    func append(_ values: [AttributeValue]) {
+        // In place: the iterator would copy each value.
+        values.withUnsafeBufferPointer { values in
+            for index in values.indices { self.append(values[index]) }
+        }
+    }
 
     func append(_ value: borrowing AttributeValue) {
         switch copy value {
-        case .null: self.cells.append(.null)
-        case .boolean(let value): self.cells.append(.integer(value ? 1 : 0))
-        case .integer(let value), .date(let value): self.cells.append(.integer(value))
-        case .double(let value): self.cells.append(.double(value))
-        case .reference(let id): self.cells.append(.integer(id.rawValue))
+        case .null: self.append(cell: .null)
+        case .boolean(let value): self.append(cell: .integer(value ? 1 : 0))
+        case .integer(let value), .date(let value): self.append(cell: .integer(value))
+        case .double(let value): self.append(cell: .double(value))
+        case .reference(let id): self.append(cell: .integer(id.rawValue))
         case .string(var value):
             let start = self.bytes.count
             value.withUTF8 { self.bytes.append(contentsOf: $0) }
-            self.cells.append(.text(start: start, count: self.bytes.count - start))
+            self.append(cell: .text(start: start, count: self.bytes.count - start))
         case .data(let value):
-            self.cells.append(.data(start: self.bytes.count, count: value.count))
+            self.append(cell: .data(start: self.bytes.count, count: value.count))
             self.bytes.append(contentsOf: value)
         case .uuid(let value):
             let start = self.bytes.count
             withUnsafeBytes(of: value.high.bigEndian) { self.bytes.append(contentsOf: $0) }
             withUnsafeBytes(of: value.low.bigEndian) { self.bytes.append(contentsOf: $0) }
-            self.cells.append(.data(start: start, count: self.bytes.count - start))
+            self.append(cell: .data(start: start, count: self.bytes.count - start))
         }
     }
 
     /// Appends a value of an import. `chunk`: the bytes of its chunk.
     func append(_ cell: SubtreeColumns.Cell, of chunk: UnsafeRawBufferPointer) {
         switch cell {
-        case .null: self.cells.append(.null)
-        case .boolean(let value): self.cells.append(.integer(value ? 1 : 0))
-        case .integer(let value), .date(let value): self.cells.append(.integer(value))
-        case .double(let value): self.cells.append(.double(value))
-        case .reference(let id): self.cells.append(.integer(id.rawValue))
+        case .null: self.append(cell: .null)
+        case .boolean(let value): self.append(cell: .integer(value ? 1 : 0))
+        case .integer(let value), .date(let value): self.append(cell: .integer(value))
+        case .double(let value): self.append(cell: .double(value))
+        case .reference(let id): self.append(cell: .integer(id.rawValue))
         case .uuid(let value): self.append(.uuid(value))
         case .text(let start, let count):
-            self.cells.append(.text(start: self.bytes.count, count: count))
+            self.append(cell: .text(start: self.bytes.count, count: count))
             self.bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: chunk[start..<start + count]))
         case .data(let start, let count):
-            self.cells.append(.data(start: self.bytes.count, count: count))
+            self.append(cell: .data(start: self.bytes.count, count: count))
             self.bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: chunk[start..<start + count]))
         }
     }
@@ -89,7 +113,7 @@ final class InsertBatch {
     /// written: the caller rolls back.
     func write() throws(StoreError) {
         defer { self.discard() }
-        precondition(self.cells.count == self.rowCount * self.width, "a row has a value for each column")
+        precondition(self.cellCount == self.rowCount * self.width, "a row has a value for each column")
         var row = 0
         while row < self.rowCount {
             let power = Int.bitWidth - 1 - (self.rowCount - row).leadingZeroBitCount
@@ -115,7 +139,8 @@ final class InsertBatch {
         for index in 0..<count {
             let parameter = Int32(index + 1)
             switch self.cells[first + index] {
-            case .null: statement.bindNull(parameter)
+            // All parameters are NULL since `forgetBindings`.
+            case .null: break
             case .integer(let value): statement.bind(parameter, value)
             case .double(let value): statement.bind(parameter, double: value)
             case .text(let start, let count):
@@ -130,7 +155,7 @@ final class InsertBatch {
 
     func discard() {
         self.rowCount = 0
-        self.cells.removeAll(keepingCapacity: true)
+        self.cellCount = 0
         // One large value is no reason to keep its memory.
         self.bytes.removeAll(keepingCapacity: self.bytes.capacity <= 4 * Self.bytesMax)
     }
