@@ -72,6 +72,8 @@ let package = Package(
 
         // Level 1: one external dependency each.
         .systemLibrary(name: "CJemalloc", pkgConfig: "jemalloc", providers: [.apt(["libjemalloc-dev"])]),
+        // The priorities and time slices of threads on Linux.
+        .systemLibrary(name: "CScheduling"),
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         // The codec of protocol.md, for client, server and engine. It works on bytes, without NIO.
@@ -161,6 +163,7 @@ let package = Package(
             name: "NestServer",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSecrets", "NestStore", "NestEngine", "CJemalloc",
+                "CScheduling",
                 nioCore, nioPosix, nioHTTP1, nioWebSocket, nioTLS, nioSSL, concurrencyHelpers, deque, histogram,
                 logging,
                 metrics, lifecycle,

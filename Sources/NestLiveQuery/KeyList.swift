@@ -114,6 +114,8 @@ struct KeyList {
 
     /// The estimated memory of the keys' tails, in bytes.
     var tailByteCount: Int {
-        self.tails.reduce(0) { sum, tail in sum + (tail.map { 8 + $0.byteCount } ?? 0) }
+        self.tails.reduce(0) { $0 + Self.byteCount(of: $1) }
     }
+
+    static func byteCount(of tail: KeyTail?) -> Int { tail.map { 8 + $0.byteCount } ?? 0 }
 }

@@ -40,12 +40,18 @@ package struct OrderStatisticTree {
 
     package var count: Int { self.root.count }
 
-    package var digest: ResultsDigest { self.root.digest }
+    package var digest: ResultsDigest { self.summarizedRoot.digest }
 
     package var sectioning: Sectioning? { self.rule.sectioning }
 
     /// The number of sections. A result without a section key has one, with or without rows.
-    package var sectionCount: Int { self.sectioning == nil ? 1 : self.root.sections?.count ?? 0 }
+    package var sectionCount: Int { self.sectioning == nil ? 1 : self.summarizedRoot.sections?.count ?? 0 }
+
+    /// The root after the digests and sections of all nodes were brought up to date.
+    private var summarizedRoot: TreeNode {
+        self.root.summarize(self.rule)
+        return self.root
+    }
 
     /// Returns how many keys are below this one: the index of the row, if it is in the tree.
     package func index(of key: RowKey) -> Int {
@@ -69,7 +75,7 @@ package struct OrderStatisticTree {
     package func sectionIndex(of start: SortKey) -> Int {
         guard let sectioning else { return 0 }
         let bound = RowKey(start, id: ObjectID(0))
-        var node = self.root
+        var node = self.summarizedRoot
         var before: SectionSummary?
         while !node.isLeaf {
             let child = node.childIndex(for: bound)
@@ -162,7 +168,7 @@ package struct OrderStatisticTree {
     package func digest(of range: Range<Int>) -> ResultsDigest {
         precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "rows \(range) of \(self.count)")
         var digest = ResultsDigest.empty
-        var stack = [(node: self.root, first: 0)]
+        var stack = [(node: self.summarizedRoot, first: 0)]
         while let (node, first) = stack.popLast() {
             let rows = first..<first + node.count
             if rows.isEmpty || !rows.overlaps(range) { continue }
@@ -189,6 +195,6 @@ package struct OrderStatisticTree {
 
     /// Traps if a count, an order or a digest of a node is wrong for its rows. For tests.
     package func validate() {
-        _ = self.root.validate(self.rule, isRoot: true)
+        _ = self.summarizedRoot.validate(self.rule, isRoot: true)
     }
 }

@@ -3,6 +3,9 @@ import NestOrder
 
 /// A node of the tree. Only a tree that solely owns a node changes it in place (`makeUnique` before every change).
 /// Shared nodes never change, which gives a tree value semantics.
+///
+/// A change leaves the digests and sections of its nodes stale, and `summarize` computes them when they are needed: once
+/// for all changes of a batch. A node that is not stale has no stale node below it.
 final class TreeNode {
     static let leafMax = 64
     static let childrenMax = 32
@@ -17,6 +20,8 @@ final class TreeNode {
     private(set) var digest: ResultsDigest
     /// `nil`: no rows, or they are in one section.
     private(set) var sections: SectionSummary?
+    /// Whether `digest` and `sections` are those of earlier rows.
+    private var isStale = false
 
     var isLeaf: Bool { self.children.isEmpty }
 
@@ -24,9 +29,8 @@ final class TreeNode {
         self.keys = keys
         self.children = []
         self.count = keys.count
-        self.tailByteCount = 0
-        self.digest = .empty
-        self.summarizeLeaf(rule)
+        self.tailByteCount = keys.tailByteCount
+        (self.digest, self.sections) = rule.summary(of: keys)
     }
 
     init(children: [TreeNode], rule: SectionRule) {
@@ -35,6 +39,8 @@ final class TreeNode {
         self.count = 0
         self.tailByteCount = 0
         self.digest = .empty
+        self.isStale = true
+        self.countChildren()
         self.summarize(rule)
     }
 
@@ -45,6 +51,7 @@ final class TreeNode {
         self.tailByteCount = other.tailByteCount
         self.digest = other.digest
         self.sections = other.sections
+        self.isStale = other.isStale
     }
 
     private var leastKey: RowKey {
@@ -53,36 +60,40 @@ final class TreeNode {
         return node.keys[0]
     }
 
-    private func summarizeLeaf(_ rule: SectionRule) {
-        self.count = self.keys.count
-        self.tailByteCount = self.keys.tailByteCount
-        (self.digest, self.sections) = rule.summary(of: self.keys)
-    }
-
-    private func summarize(_ rule: SectionRule) {
-        var count = 0
-        var tailByteCount = 0
+    /// Computes the digests and sections of this node and of those below it that are stale.
+    func summarize(_ rule: SectionRule) {
+        guard self.isStale else { return }
+        self.isStale = false
+        guard !self.isLeaf else {
+            (self.digest, self.sections) = rule.summary(of: self.keys)
+            return
+        }
         guard rule.hasDigests else {
-            for child in self.children {
-                count += child.count
-                tailByteCount += child.tailByteCount
-            }
-            (self.count, self.tailByteCount) = (count, tailByteCount)
+            for child in self.children { child.summarize(rule) }
             return
         }
         var digest = ResultsDigest.empty
         var sections: SectionSummary?
         for child in self.children {
-            count += child.count
-            tailByteCount += child.tailByteCount
+            child.summarize(rule)
             digest = digest.combined(with: child.digest)
             sections = SectionSummary.joined(sections, child.sections)
         }
-        self.count = count
-        self.tailByteCount = tailByteCount
         self.digest = digest
         self.sections = sections
     }
+
+    private func countChildren() {
+        var count = 0
+        var tailByteCount = 0
+        for child in self.children {
+            count += child.count
+            tailByteCount += child.tailByteCount
+        }
+        (self.count, self.tailByteCount) = (count, tailByteCount)
+    }
+
+    private func recountLeaf() { (self.count, self.tailByteCount) = (self.keys.count, self.keys.tailByteCount) }
 
     func childIndex(for key: RowKey) -> Int { self.keys.upperBound(key) }
 
@@ -92,15 +103,13 @@ final class TreeNode {
             let index = self.keys.lowerBound(key)
             if self.keys.holds(key, at: index) { return (false, nil) }
             self.keys.insert(key, at: index, capacity: Self.leafMax + 1)
-            guard self.keys.count > Self.leafMax else {
-                self.summarizeLeaf(rule)
-                return (true, nil)
-            }
+            self.noteRow(key, difference: 1)
+            guard self.count > Self.leafMax else { return (true, nil) }
             // A split after appending leaves the left node nearly full, so that a list that grows at its end fills its
             // leaves.
             let middle = index == self.keys.count - 1 ? self.keys.count * 7 / 8 : self.keys.count / 2
             let right = TreeNode(leaf: self.keys.split(at: middle), rule: rule)
-            self.summarizeLeaf(rule)
+            self.recountLeaf()
             return (true, right)
         }
         let index = self.childIndex(for: key)
@@ -111,14 +120,15 @@ final class TreeNode {
             self.keys.insert(split.leastKey, at: index, capacity: Self.childrenMax)
         }
         guard self.children.count > Self.childrenMax else {
-            self.summarize(rule)
+            if isNew { self.noteRow(key, difference: 1) }
             return (isNew, nil)
         }
         let middle = self.children.count / 2
         let right = TreeNode(children: Array(self.children[middle...]), rule: rule)
         self.children.removeSubrange(middle...)
         _ = self.keys.split(at: middle - 1)
-        self.summarize(rule)
+        self.countChildren()
+        self.isStale = true
         return (isNew, right)
     }
 
@@ -128,15 +138,22 @@ final class TreeNode {
             let index = self.keys.lowerBound(key)
             guard self.keys.holds(key, at: index) else { return false }
             self.keys.remove(at: index)
-            self.summarizeLeaf(rule)
+            self.noteRow(key, difference: -1)
             return true
         }
         let index = self.childIndex(for: key)
         OrderStatisticTree.makeUnique(&self.children[index])
         guard self.children[index].remove(key, rule) else { return false }
         self.mergeSmallChild(index, rule)
-        self.summarize(rule)
+        self.noteRow(key, difference: -1)
         return true
+    }
+
+    /// Counts a row that was inserted in this node or below, or removed.
+    private func noteRow(_ key: RowKey, difference: Int) {
+        self.count += difference
+        self.tailByteCount += difference * KeyList.byteCount(of: key.sort.tail)
+        self.isStale = true
     }
 
     /// Merges a child that became small with a neighbour, if both fit in one node.
@@ -188,7 +205,7 @@ final class TreeNode {
     }
 
     private func hasSummary(of other: TreeNode) -> Bool {
-        self.count == other.count && self.digest == other.digest && self.tailByteCount == other.tailByteCount
-            && self.sections == other.sections
+        !self.isStale && self.count == other.count && self.digest == other.digest
+            && self.tailByteCount == other.tailByteCount && self.sections == other.sections
     }
 }

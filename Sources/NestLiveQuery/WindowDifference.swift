@@ -52,15 +52,16 @@ struct WindowDifference {
         if isInOld, isInNew, let before = change.before, let after = change.after {
             if entry.isPlaced { self.keep(entry, before, after) }
             if !change.changed.isEmpty {
-                self.difference.changedRows.append((self.new.path(of: after), change.id, change.changed))
+                let path = self.new.path(of: after, at: entry.newIndex)
+                self.difference.changedRows.append((path, change.id, change.changed))
             }
         } else if entry.isPlaced {
             // A stationary row enters or leaves only at an end of the window.
             if isInOld, let before = change.before {
                 let reason: LeaveReason = change.after != nil ? .outOfWindow : change.isDeleted ? .deleted : .unmatched
-                self.leave(before, reason)
+                self.leave(before, at: entry.oldIndex, reason)
             }
-            if isInNew, let after = change.after { self.enter(after) }
+            if isInNew, let after = change.after { self.enter(after, at: entry.newIndex) }
         }
     }
 
@@ -82,14 +83,15 @@ struct WindowDifference {
         }
     }
 
-    private mutating func leave(_ key: RowKey, _ reason: LeaveReason) {
+    /// `index`: the row's index among all rows, if it is known.
+    private mutating func leave(_ key: RowKey, at index: Int? = nil, _ reason: LeaveReason) {
         self.sections.note(leaving: key)
-        self.difference.deletedRows.append(.init(path: self.old.path(of: key), id: key.id, reason: reason))
+        self.difference.deletedRows.append(.init(path: self.old.path(of: key, at: index), id: key.id, reason: reason))
     }
 
-    private mutating func enter(_ key: RowKey) {
+    private mutating func enter(_ key: RowKey, at index: Int? = nil) {
         self.sections.note(arriving: key)
-        self.difference.insertedRows.append((self.new.path(of: key), key.id))
+        self.difference.insertedRows.append((self.new.path(of: key, at: index), key.id))
     }
 
     // MARK: The ends of the window
@@ -97,6 +99,7 @@ struct WindowDifference {
     /// Adds the stationary rows that the window covered and no longer does, or the other way round: up to two runs
     /// each.
     private mutating func takeEnds() {
+        guard self.oldRanks != self.newRanks else { return }
         for ranks in Self.subtracting(self.newRanks, from: self.oldRanks) {
             Self.forEach(ranks, self.delta.old, self.delta.oldPlaced) { self.leave($0, .outOfWindow) }
         }
@@ -157,8 +160,9 @@ struct WindowFrame {
         }
     }
 
-    /// Precondition: the row is in the window.
-    func path(of key: RowKey) -> RowPosition {
+    /// `index`: the row's index in the tree, if it is known. Precondition: the row is in the window.
+    func path(of key: RowKey, at index: Int? = nil) -> RowPosition {
+        if let index, self.tree.sectioning == nil { return RowPosition(0, index - self.start.row) }
         let path = self.tree.path(of: key)
         let section = path.section - self.start.section
         return RowPosition(section, section == 0 ? path.row - self.start.row : path.row)
@@ -202,7 +206,8 @@ struct SectionDifference {
     }
 
     var deleted: [Int] {
-        self.left.filter { !self.new.shows($0) }.map { self.old.sectionIndex(of: $0) }.sorted()
+        guard self.sectioning != nil else { return [] }
+        return self.left.filter { !self.new.shows($0) }.map { self.old.sectionIndex(of: $0) }.sorted()
     }
 
     var inserted: [ResultsDiff.InsertedSection] {

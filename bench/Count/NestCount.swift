@@ -23,6 +23,7 @@ struct NestCount: ParsableCommand {
         case commit
         case commit64 = "commit-64"
         case fanout
+        case fanout64 = "fanout-64"
         case update
         case updateTotals = "update-totals"
         case insert
@@ -35,9 +36,10 @@ struct NestCount: ParsableCommand {
 
     @Argument(
         help: """
-            The work: a commit of 1 or 64 rows, a commit with 1,000 subscribers, a change of a sorted result, the \
-            same with five totals, a flat tree in transactions of 1,000 rows, its deletion in one transaction, 64 \
-            objects requested together, or a commit at the head of 1,000 rows that 100 outlines show.
+            The work: a commit of 1 or 64 rows, a commit with 1,000 subscribers or of 64 rows with one, a change of \
+            a sorted result, the same with five totals, a flat tree in transactions of 1,000 rows, its deletion in \
+            one transaction, 64 objects requested together, or a commit at the head of 1,000 rows that 100 outlines \
+            show.
             """
     )
     var work: Work
@@ -59,6 +61,7 @@ struct NestCount: ParsableCommand {
         case .commit: try self.insert(1, path, subscribers: 0)
         case .commit64: try self.insert(64, path, subscribers: 0)
         case .fanout: try self.insert(1, path, subscribers: 1_000)
+        case .fanout64: try self.insert(64, path, subscribers: 1)
         case .update: try self.change(.update, path)
         case .updateTotals: try self.change(.update, path, hasTotals: true)
         case .insert: try self.change(.insert, path)

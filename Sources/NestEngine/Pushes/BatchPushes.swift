@@ -35,7 +35,8 @@ struct BatchPushes {
             differenceRowsMin: self.limits.differenceRowsMin,
             dependencyChangesMax: self.limits.dependencyChangesMax,
             nanosecondsMax: self.limits.evaluationNanosecondsMax,
-            objectCount: changes.reduce(0) { $0 + $1.insertedCount + $1.updatedCount + $1.deletedCount }
+            objectCount: changes.reduce(0) { $0 + $1.insertedCount + $1.updatedCount + $1.deletedCount },
+            knownCount: changes.reduce(0) { $0 + $1.changedRows.count }
         )
         if bulk.isOverrun {
             for entry in bulk.concerned { evaluation.shed(entry) }
@@ -52,8 +53,8 @@ struct BatchPushes {
             // Requests wait for it: they are refused when it has been read.
             if self.live[entry.key] === entry { self.lag(entry, base: base) }
         }
-        self.live.noteGrowth(evaluation.affected, now: now) { entry, error in
-            self.subscriptions.end(entry, error, now: now, &effects)
+        self.live.noteGrowth(evaluation.affected, now: now) { [subscriptions] entry, error in
+            subscriptions.end(entry, error, now: now, &effects)
         }
         // Whole views first; then windows, up to the work limit of one batch.
         for isWindow in [false, true] {
@@ -83,13 +84,15 @@ struct BatchPushes {
         _ effects: inout [EngineEffect]
     ) throws(StoreError) {
         let result = affected.entry.result
-        let changes = affected.isLarge ? [:] : result.log.folded(after: affected.base)
         let delta =
             affected.isLarge
-            ? nil : ResultDelta(from: affected.before, to: result.tree, touching: changes.values)
+            ? nil : ResultDelta(from: affected.before, to: result.tree, touching: affected.changes)
+        // Only windows around an object ask.
+        let isAround = views.contains { $0.key.window?.isAround == true }
+        let changed = isAround ? Set(affected.changes.lazy.map(\.id)) : []
         for view in views {
             do throws(StoreError) {
-                try self.push(view, affected, delta, rows, now: now, &effects) { delta == nil || changes[$0] != nil }
+                try self.push(view, affected, delta, rows, now: now, &effects) { delta == nil || changed.contains($0) }
             } catch StoreError.refused(let error) {
                 // The totals of the view cannot be sent.
                 for id in view.counts.keys.sorted() { self.subscriptions.end(id, view, error, now: now, &effects) }

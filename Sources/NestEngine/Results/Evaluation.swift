@@ -17,6 +17,8 @@ struct Evaluation {
         let base: Revision
         /// Whether so many rows changed that the difference is not worth it, and was not kept.
         let isLarge: Bool
+        /// The net change of each row; empty if `isLarge`.
+        let changes: [RowChange]
     }
 
     /// The changes of the batch to one result, as collected so far.
@@ -28,6 +30,15 @@ struct Evaluation {
         var isLarge = false
         /// Whether a row may have several changes, because the transaction that inserted it also renumbered it.
         var isRenumbered = false
+
+        mutating func append(_ change: RowChange, differenceRowsMin: Int) {
+            self.changes.append(change)
+            let count = self.changes.count - 1
+            guard change.isPlaced, count > differenceRowsMin, 3 * count > self.entry.result.tree.count else { return }
+            // With so many changes the log is not kept, so the old values need not be remembered.
+            self.changes[count].changed = []
+            self.isLarge = true
+        }
     }
 
     private let differenceRowsMin: Int
@@ -59,12 +70,19 @@ struct Evaluation {
     private(set) var rows = KnownRows()
 
     /// `objectCount`: the number of objects that the batch has changed. `nanosecondsMax`: the estimated time that the
-    /// batch may take.
-    init(differenceRowsMin: Int, dependencyChangesMax: Int, nanosecondsMax: Int, objectCount: Int) {
+    /// batch may take. `knownCount`: the number of those objects that the change sets list with their values.
+    init(
+        differenceRowsMin: Int,
+        dependencyChangesMax: Int,
+        nanosecondsMax: Int,
+        objectCount: Int,
+        knownCount: Int
+    ) {
         self.differenceRowsMin = differenceRowsMin
         self.dependencyChangesMax = dependencyChangesMax
         self.nanosecondsMax = nanosecondsMax
         self.share = nanosecondsMax / max(objectCount, 1)
+        self.rows.reserve(knownCount)
     }
 
     /// Applies the changes of the batch's next revision. `withBlocks`: also applies the streamed changes of a bulk
@@ -163,19 +181,9 @@ struct Evaluation {
         if let loading = entry.loading { return loading.note(candidate: object, self.revision) }
         guard !entry.result.source.isPaired else { return self.note(entry) { $0.note(pair: object) } }
         guard !entry.result.source.isComputed else { return self.note(entry) { $0.note(row: object) } }
-        guard var change = entry.result.source.rowChange(object) else { return }
-        // With so many changes the log is not kept, so the old values need not be remembered.
-        let id = ObjectIdentifier(entry)
-        let count = self.pending[id]?.changes.count ?? 0
-        if change.isPlaced, self.isLarge(count, entry) {
-            change.changed = []
-            self.pending[id]?.isLarge = true
-        }
-        self.pending[id, default: PendingResult(entry: entry)].changes.append(change)
-    }
-
-    private func isLarge(_ count: Int, _ entry: ResultRegistry.Entry) -> Bool {
-        count > self.differenceRowsMin && 3 * count > entry.result.tree.count
+        guard let change = entry.result.source.rowChange(object) else { return }
+        self.pending[ObjectIdentifier(entry), default: PendingResult(entry: entry)]
+            .append(change, differenceRowsMin: self.differenceRowsMin)
     }
 
     /// Replaces the key of a renumbered row; its index in the order stays the same. A row that the same transaction
@@ -236,7 +244,15 @@ struct Evaluation {
             // Over a quarter of the rows: subscribers receive a snapshot, and the log need not contain each change.
             let isLarge = isKnownLarge || changedCount > max(self.differenceRowsMin, rowCount / 4)
             if isLarge { result.dropLog(through: store.head) }
-            self.affected.append(Affected(entry: pending.entry, before: before, base: base, isLarge: isLarge))
+            self.affected.append(
+                Affected(
+                    entry: pending.entry,
+                    before: before,
+                    base: base,
+                    isLarge: isLarge,
+                    changes: isLarge ? [] : changes
+                )
+            )
         }
     }
 
@@ -287,6 +303,24 @@ struct Evaluation {
         self.note(entry) { $0.note(affected: id) }
     }
 
+    /// Returns the net change of each row, in the order of their first changes.
+    private static func merged(_ changes: [RowChange]) -> [RowChange] {
+        var net: [RowChange] = []
+        net.reserveCapacity(changes.count)
+        var indexOfRow = [ObjectID: Int](minimumCapacity: changes.count)
+        var hasVanished = false
+        for change in changes {
+            guard let index = indexOfRow[change.id] else {
+                indexOfRow[change.id] = net.count
+                net.append(change)
+                continue
+            }
+            net[index].merge(change)
+            hasVanished = hasVanished || net[index].before == nil && net[index].after == nil
+        }
+        return hasVanished ? net.filter { $0.before != nil || $0.after != nil } : net
+    }
+
     /// Returns the changes of a result's rows, at most one for each row.
     private func changes(_ pending: PendingResult, _ state: RelatedState) throws(StoreError) -> (
         changes: [RowChange], isLarge: Bool
@@ -299,9 +333,7 @@ struct Evaluation {
         }
         var changes = pending.changes
         if self.rows.isOfSeveralRevisions || pending.isRenumbered {
-            var net: [ObjectID: RowChange] = [:]
-            for change in changes { net.merge(change) }
-            changes = net.values.filter { $0.before != nil || $0.after != nil }
+            changes = Self.merged(changes)
         }
         if result.source.isFiltered {
             // Only the position of a renumbered object is known: it may be of another entity.

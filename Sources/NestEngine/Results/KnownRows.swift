@@ -27,6 +27,9 @@ struct KnownRows {
     /// Whether the object exists; `nil` when only the store knows.
     func exists(_ id: ObjectID) -> Bool? { self.rows[id].map { $0 != nil } }
 
+    /// Makes room for this number of objects.
+    mutating func reserve(_ count: Int) { self.rows.reserveCapacity(count) }
+
     /// Applies the changes of the next revision.
     mutating func take(_ changes: ChangeSet) {
         self.revisionCount += 1

@@ -206,8 +206,12 @@ package final class EngineThread: Sendable {
     ) {
         var spin = SpinThenPark(processors: System.coreCount)
         var ioEffectCount = engine.ioEffectCount
+        var readsInProgress = 0
         while let batch = self.nextBatch(engine, &spin) {
             let start = DispatchTime.now().uptimeNanoseconds
+            if readsInProgress > 0 {
+                for case .read in batch.inputs { readsInProgress -= 1 }
+            }
             self.onStage?(.begun, batch.inputs)
             let mailbox = self.mailbox
             let effects = engine.perform(
@@ -226,6 +230,7 @@ package final class EngineThread: Sendable {
             if hasServerEffects {
                 ioEffectCount = engine.ioEffectCount
                 for case .read(let read) in effects {
+                    readsInProgress += 1
                     self.begin(read, engine.served.reader, readTransaction, engine.answerMemory)
                 }
             }
@@ -247,7 +252,9 @@ package final class EngineThread: Sendable {
                 _ = self.mailbox.withLockedValue { $0.stop() }
                 return failed(failure)
             }
-            if !engine.hasBacklog {
+            // During a read the engine leaves the processor to it: a thread that yields while it spins gets its processor
+            // back only when the other one's slice ends.
+            if !engine.hasBacklog, readsInProgress == 0 {
                 spin.begin(after: requestCount, now: DispatchTime.now().uptimeNanoseconds)
             }
         }
