@@ -228,6 +228,17 @@ package struct PendingWrites: Sendable {
         }
     }
 
+    /// Returns the writes that a view has got between two revisions, in the server's order.
+    func confirmed(from: Revision, to: Revision) -> [Write] {
+        self.laid(at: from).filter { write in
+            if case .committed(let revision) = write.state { revision <= to } else { false }
+        }.sorted { Self.revision($0) < Self.revision($1) }
+    }
+
+    private static func revision(_ write: Write) -> Revision {
+        if case .committed(let revision) = write.state { revision } else { Revision(0) }
+    }
+
     /// Settles writes. `following`: the lowest revision of the views that follow the server; `all`: that of all views,
     /// also of those that are paused or wait for a snapshot, over which a write stays laid. `nil`: there are none.
     /// Returns the writes that are settled now.
