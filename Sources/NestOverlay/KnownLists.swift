@@ -19,6 +19,12 @@ struct KnownLists {
         for id in sketch.entries { self.memberships[id, default: []].insert(list) }
     }
 
+    /// Puts what is remembered where it was.
+    mutating func add(_ id: ObjectID, to list: ListID, _ place: RememberedRow.Place) {
+        self.sketches[list]?.insert(id, place)
+        if self.sketches[list]?.mentions(id) == true { self.memberships[id, default: []].insert(list) }
+    }
+
     /// Puts an object at a place of a list, or moves it there: see `ListSketch.place`.
     mutating func place(
         _ id: ObjectID,

@@ -62,6 +62,14 @@ struct KnownObjects {
             )
             self.lists.add(ListID(view: index, owner: source.object), sketch)
         }
+        // The server may have other values of these objects.
+        self.opaqueSteps = shown.rememberedCount
+        for (index, view) in shown.views.enumerated() {
+            for (id, remembered) in view.remembered.sorted(by: { $0.key < $1.key }) {
+                guard let place = remembered.place, let owner = place.owner else { continue }
+                self.lists.add(id, to: ListID(view: index, owner: owner), place)
+            }
+        }
     }
 
     /// Whether a view without a window shows all objects of its source.

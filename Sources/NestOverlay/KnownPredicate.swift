@@ -29,20 +29,39 @@ struct KnownPredicate {
     var isEmpty: Bool { self.conjuncts.isEmpty }
 
     /// Whether an object satisfies the predicate. `wasTrue`: whether it did before the transactions; then what they did
-    /// not change is still true.
-    func isTrue(of id: ObjectID, _ paths: KnownPaths, wasTrue: Bool) -> Bool? {
+    /// not change is still true. `truths`: which operands of the outermost AND were true by what is remembered.
+    func isTrue(of id: ObjectID, _ paths: KnownPaths, wasTrue: Bool, _ truths: [Bool] = []) -> Bool? {
         var isTrue: Bool? = true
-        for (predicate, tests) in self.conjuncts {
-            if wasTrue, !tests.contains(where: { paths.isAffected($0.comparison, of: id) }) { continue }
-            var next = 0
-            let decided = predicate.decide { _ in
-                defer { next += 1 }
-                return self.isTrue(tests[next], of: id, paths)
-            }
+        for index in self.conjuncts.indices {
+            let decided = self.isTrue(index, of: id, paths, wasTrue: wasTrue, truths)
             if decided == false { return false }
             if decided == nil { isTrue = nil }
         }
         return isTrue
+    }
+
+    /// For each operand of the outermost AND whether it is certainly true of an object.
+    func truths(of id: ObjectID, _ paths: KnownPaths, wasTrue: Bool, _ truths: [Bool]) -> [Bool] {
+        self.conjuncts.indices.map { self.isTrue($0, of: id, paths, wasTrue: wasTrue, truths) == true }
+    }
+
+    private func isTrue(
+        _ index: Int,
+        of id: ObjectID,
+        _ paths: KnownPaths,
+        wasTrue: Bool,
+        _ truths: [Bool]
+    ) -> Bool? {
+        let (predicate, tests) = self.conjuncts[index]
+        func isUntouched() -> Bool { !tests.contains { paths.isAffected($0.comparison, of: id) } }
+        if wasTrue, isUntouched() { return true }
+        var next = 0
+        let decided = predicate.decide { _ in
+            defer { next += 1 }
+            return self.isTrue(tests[next], of: id, paths)
+        }
+        if decided == nil, truths.indices.contains(index), truths[index], isUntouched() { return true }
+        return decided
     }
 
     private func isTrue(_ test: Test, of id: ObjectID, _ paths: KnownPaths) -> Bool? {

@@ -20,6 +20,8 @@ struct LaidOutline {
     /// The number of rows that the transactions put beyond the window: before it and behind it.
     private var countBefore = 0
     private var countAfter = 0
+    /// The number of rows that are remembered and that the server's total counts.
+    private var countedRows = 0
     /// The objects with rows beyond the window's end that are still there.
     private var openRows: Set<ObjectID> = []
 
@@ -58,7 +60,7 @@ struct LaidOutline {
             self.result.doubts += 1
             self.publish(self.oldRows(tree))
         } else {
-            let change = self.rows.count + self.countBefore + self.countAfter - tree.nodes.count
+            let change = self.rows.count + self.countBefore + self.countAfter - tree.nodes.count - self.countedRows
             self.publish(self.rows)
             self.result.state.window?.total += change
             self.result.state.window?.begin(at: (self.base.window?.start.row ?? 0) + self.countBefore)
@@ -69,13 +71,15 @@ struct LaidOutline {
     // MARK: Which objects are children of which
 
     /// Whether an object is a row if its parent is unfolded; `nil` if that is not known.
-    private func isAdmitted(_ id: ObjectID, wasRow: Bool) -> Bool? {
+    private func isAdmitted(_ id: ObjectID, _ tree: ShownOutline) -> Bool? {
         if self.known.isGone(id) { return false }
+        let wasRow = tree[id] != nil
         if !wasRow {
             guard let entity = self.known.entity(of: id) else { return nil }
             if !self.known.model.isKind(entity.number, of: self.shape.entity.number) { return false }
         }
-        let isTrue = self.shape.predicate.isTrue(of: id, self.paths, wasTrue: wasRow)
+        let truths = tree.memory(of: id)?.row.truths ?? []
+        let isTrue = self.shape.predicate.isTrue(of: id, self.paths, wasTrue: wasRow, truths)
         return isTrue == true && self.known.changes[id]?.mayBeGone == true ? nil : isTrue
     }
 
@@ -84,13 +88,14 @@ struct LaidOutline {
         guard let toOne = self.shape.toOne else { return }
         let spine = Set(tree.spine.map(\.owner))
         for (id, change) in self.known.changes {
-            let node = tree[id]
-            if node == nil, !self.known.isFresh(id) {
+            let memory = tree.memory(of: id)
+            let oldOwner = tree[id]?.owner ?? memory?.node.owner
+            if tree[id] == nil, memory == nil, !self.known.isFresh(id) {
                 // It may be below a folded row, or beyond the window.
                 if self.mayConcern(id, change, toOne) { self.result.doubts += 1 }
                 continue
             }
-            let isAdmitted = self.isAdmitted(id, wasRow: node != nil)
+            let isAdmitted = self.isAdmitted(id, tree)
             let above = self.known.value(toOne, of: id)
             guard let isAdmitted, !isAdmitted || above != nil else {
                 self.result.undecided.insert(id)
@@ -98,8 +103,8 @@ struct LaidOutline {
                 continue
             }
             let owner = isAdmitted ? above?.referenceValue : nil
-            guard owner != node?.owner else { continue }
-            if let old = node?.owner { self.childChanges[old, default: 0] -= 1 }
+            guard owner != oldOwner else { continue }
+            if let oldOwner { self.childChanges[oldOwner, default: 0] -= 1 }
             guard let owner else { continue }
             self.childChanges[owner, default: 0] += 1
             let isHere = tree.contains(owner) || self.known.isFresh(owner) || spine.contains(owner)
@@ -120,7 +125,9 @@ struct LaidOutline {
     }
 
     /// Whether a row is unfolded; `nil` if that is not known.
-    private func isExpanded(_ id: ObjectID, _ node: ShownOutline.Node?) -> Bool? {
+    private func isExpanded(_ id: ObjectID, _ tree: ShownOutline) -> Bool? {
+        let node = tree[id]
+        if let memory = tree.memory(of: id) { return self.isExpanded(id, memory) }
         guard case .attribute(let property) = self.outline.expansion else {
             // A row without children has nothing to hide: the state that it is to have shows at once.
             if let node, node.childCount > 0 { return node.isExpanded }
@@ -133,6 +140,18 @@ struct LaidOutline {
         guard let change = self.known.changes[id]?.values[property] else { return node.isExpanded }
         let was = self.shape.slots[property].map { node.row.values[$0] }
         return change.map { ($0 == .boolean(true)) == (was == .boolean(true)) ? node.isExpanded : !node.isExpanded }
+    }
+
+    private func isExpanded(_ id: ObjectID, _ memory: ShownOutline.Memory) -> Bool? {
+        guard case .attribute(let property) = self.outline.expansion else {
+            if memory.node.childCount > 0 { return memory.node.isExpanded }
+            return (self.outline.expansion == .all) != self.exceptions.contains(id)
+        }
+        guard let change = self.known.changes[id]?.values[property] else { return memory.node.isExpanded }
+        let was = memory.row.values[property]
+        return change.map {
+            ($0 == .boolean(true)) == (was == .boolean(true)) ? memory.node.isExpanded : !memory.node.isExpanded
+        }
     }
 
     // MARK: Walking down
@@ -172,6 +191,7 @@ struct LaidOutline {
         other.countAfter = 0
         if other.add(id, depth, tree) { other.walk(id, depth + 1, tree) }
         self.openRows = other.openRows
+        self.countedRows = other.countedRows
         self.result.doubts = other.result.doubts
         self.result.undecided = other.result.undecided
         return other.rows.count + other.countBefore + other.countAfter
@@ -180,29 +200,37 @@ struct LaidOutline {
     /// Adds the row of an object. Returns whether rows below it follow.
     private mutating func add(_ id: ObjectID, _ depth: Int, _ tree: ShownOutline) -> Bool {
         let node = tree[id]
-        let isAdmitted = self.isAdmitted(id, wasRow: node != nil)
+        let memory = tree.memory(of: id)
+        let isAdmitted = self.isAdmitted(id, tree)
         if isAdmitted == false { return false }
-        guard node != nil || (isAdmitted == true && self.known.isFresh(id)) else {
+        guard node != nil || (isAdmitted == true && (memory != nil || self.known.isFresh(id))) else {
             // It comes from elsewhere: it is not known how many rows are below it.
             self.result.undecided.insert(id)
             self.result.doubts += 1
             return false
         }
-        let expanded = self.isExpanded(id, node)
-        var isExpanded = expanded ?? node?.isExpanded ?? false
-        if let node, isExpanded, !node.isExpanded, node.childCount > 0 {
-            // The rows below it are not known.
-            isExpanded = false
+        let expanded = self.isExpanded(id, tree)
+        var isExpanded = expanded ?? node?.isExpanded ?? memory?.node.isExpanded ?? false
+        let wasExpanded = node?.isExpanded ?? memory?.node.isExpanded
+        let childCount = node?.childCount ?? memory?.node.childCount ?? 0
+        if isExpanded, wasExpanded == false, childCount > 0 {
+            // The rows below it are not known, or only those that it had.
+            isExpanded = node != nil && tree.rememberedChildren(of: id) != nil
             self.result.doubts += 1
+        }
+        if let memory {
+            self.result.undecided.insert(id)
+            if memory.row.root == id { self.result.doubts += 1 }
         }
         if expanded == nil { self.result.doubts += 1 }
         if let node, !node.isWhole, node.isExpanded, !isExpanded { self.result.doubts += 1 }
-        guard let row = self.row(id, node, depth, isExpanded) else {
+        guard let row = self.row(id, tree, depth, isExpanded) else {
             self.result.undecided.insert(id)
             self.result.doubts += 1
             return false
         }
         if let open = self.openDepth, depth <= open { self.isBroken = true }
+        if memory != nil, self.isCounted(id, tree) { self.countedRows += 1 }
         if let node, !node.isWhole {
             self.openRows.insert(id)
             if isExpanded { self.openDepth = depth }
@@ -211,7 +239,16 @@ struct LaidOutline {
         return isExpanded
     }
 
-    private mutating func row(_ id: ObjectID, _ node: ShownOutline.Node?, _ depth: Int, _ isExpanded: Bool) -> Row? {
+    /// Whether the server's total counts an object of which the row is remembered: it is beyond the window.
+    private func isCounted(_ id: ObjectID, _ tree: ShownOutline) -> Bool {
+        guard let memory = tree.memory(of: id), let owner = tree.memory(of: memory.row.root)?.node.owner else {
+            return false
+        }
+        return tree[owner]?.isExpanded ?? tree.spine.contains { $0.owner == owner }
+    }
+
+    private mutating func row(_ id: ObjectID, _ tree: ShownOutline, _ depth: Int, _ isExpanded: Bool) -> Row? {
+        let (node, memory) = (tree[id], tree.memory(of: id))
         let isChanged = self.known.changes[id] != nil
         if isChanged { self.result.pending.insert(id) }
         var row: Row
@@ -223,10 +260,11 @@ struct LaidOutline {
                 if !isKnown { self.result.undecided.insert(id) }
             }
         } else {
-            guard let new = self.values.newRow(id) else { return nil }
+            guard let new = self.values.newRow(id, memory?.row) else { return nil }
             row = new
         }
-        let count = Int64((node?.childCount ?? 0) + self.childChanges[id, default: 0])
+        let childCount = node?.childCount ?? memory?.node.childCount ?? 0
+        let count = Int64(childCount + self.childChanges[id, default: 0])
         if let slot = self.shape.slots[.outlineDepth] { row.values[slot] = .integer(Int64(depth)) }
         if let slot = self.shape.slots[.outlineChildren] {
             row.values[slot] = .integer(isExpanded ? count : -1 - count)
@@ -243,6 +281,58 @@ struct LaidOutline {
             rows.append(self.values.overlaid(node.row).row)
         }
         return rows
+    }
+
+    // MARK: What is remembered
+
+    /// Returns what to remember of objects that are no rows any more, or are folded, with the rows below them: of those
+    /// that the transactions took out or folded. `isHidden`: whether an object below is no row now.
+    mutating func remembered(
+        _ ids: Set<ObjectID>,
+        isHidden: (ObjectID) -> Bool
+    ) -> [ObjectID: RememberedRow] {
+        let laid = self.finish()
+        guard let tree = self.known.shown.outlines[self.view] else { return [:] }
+        let isFolded = OverlayView(request: self.shape.request, state: laid.state).isFolded
+        var all: [ObjectID: RememberedRow] = [:]
+        for root in ids.sorted() where isHidden(root) ? isFolded[root] == nil : isFolded[root] == true {
+            let isKnown = tree.memory(of: root) != nil || tree.rememberedChildren(of: root) != nil
+            guard isKnown || !laid.undecided.contains(root) else { continue }
+            var stack = [root]
+            while let id = stack.popLast() {
+                guard all[id] == nil, let row = self.remembered(id, root, tree) else { continue }
+                all[id] = row
+                stack += (row.node?.children ?? []).filter { isFolded[$0] == nil && isHidden($0) }
+            }
+        }
+        return all
+    }
+
+    /// Returns `nil` for an object that was no row, and for a folded row that was folded.
+    private func remembered(_ id: ObjectID, _ root: ObjectID, _ tree: ShownOutline) -> RememberedRow? {
+        guard let toOne = self.shape.toOne else { return nil }
+        let (node, memory) = (tree[id], tree.memory(of: id))
+        guard node != nil || memory != nil || self.known.isFresh(id) else { return nil }
+        let isExpanded = self.isExpanded(id, tree) ?? false
+        let wasExpanded = node?.isExpanded ?? memory?.node.isExpanded ?? true
+        let count = node?.childCount ?? memory?.node.childCount ?? 0
+        let owner = self.known.value(toOne, of: id)?.referenceValue
+        let before = self.known.shown.views[self.view].remembered[id]
+        let found = owner.flatMap { self.known.place(of: id, in: ListID(view: self.view, owner: $0)) }
+        let children = self.known.lists[ListID(view: self.view, owner: id)]?.entries
+        return self.known.remembered(
+            id,
+            root: root,
+            in: self.view,
+            self.paths,
+            place: found ?? before?.place,
+            node: RememberedRow.Node(
+                owner: self.isAdmitted(id, tree) == false ? nil : owner,
+                childCount: count + self.childChanges[id, default: 0],
+                isExpanded: isExpanded && (wasExpanded || count == 0),
+                children: children ?? []
+            )
+        )
     }
 
     private mutating func publish(_ rows: [Row]) {

@@ -132,35 +132,94 @@ struct LaidView {
     /// Decides the objects that are not rows of the server's state.
     private mutating func decideOthers() {
         for id in self.changed.sorted() where !self.known.shown.contains(id, in: self.index) {
-            switch self.verdict(id, wasIn: false) {
+            var verdict = self.verdict(id, wasIn: false)
+            let remembered = self.known.shown.views[self.index].remembered[id]
+            if verdict == .unknown, let remembered {
+                verdict = self.verdict(id, wasIn: false, remembered)
+                self.result.undecided.insert(id)
+            }
+            switch verdict {
             case .isOut: break
             case .unknown: self.result.undecided.insert(id)
-            case .isIn: self.arrive(id)
+            case .isIn: self.arrive(id, remembered)
             }
         }
     }
 
-    private mutating func arrive(_ id: ObjectID) {
+    private mutating func arrive(_ id: ObjectID, _ remembered: RememberedRow?) {
         self.result.pending.insert(id)
-        guard let row = self.values.newRow(id) else {
+        var found = self.values.newRow(id)
+        if found == nil, let remembered {
+            found = self.values.newRow(id, remembered)
+            self.result.undecided.insert(id)
+        }
+        guard let row = found else {
             self.result.undecided.insert(id)
             return
         }
         switch self.shape.order {
         case .list, .ids:
+            if remembered?.place != nil { self.result.undecided.insert(id) }
             self.arrivals.append(Arrival(row: row, section: self.onlySection, key: RowKey(values: [], id: id)))
         case .terms(let terms):
             guard let key = self.key(of: id, terms), let section = self.section(of: key, terms),
                 self.rowsHaveKeys(terms)
             else {
                 self.result.undecided.insert(id)
+                if let place = remembered?.place, !terms.contains(where: { self.paths.isAffected($0.path, of: id) }) {
+                    self.putBack(row, place)
+                }
                 return
             }
             self.arrivals.append(Arrival(row: row, section: section, key: key))
         }
     }
 
-    private func verdict(_ id: ObjectID, wasIn: Bool) -> Verdict {
+    /// Puts a row, of which not all terms are known, beside those that it was beside.
+    private mutating func putBack(_ row: Row, _ place: RememberedRow.Place) {
+        guard let section = place.section else { return }
+        let index =
+            self.rows.firstIndex { $0.row.id == place.left }.map { $0 + 1 }
+            ?? self.rows.firstIndex { $0.row.id == place.right } ?? (self.rows.isEmpty ? 0 : nil)
+        guard let index else { return }
+        if self.wasOutside(row.id) { self.totalChange += 1 }
+        self.rows.insert(Staying(row: row, section: section, base: row), at: index)
+    }
+
+    /// Returns what to remember of objects that are no rows any more, after `finish`: of those that the transactions
+    /// took out.
+    mutating func remembered(_ ids: Set<ObjectID>) -> [ObjectID: RememberedRow] {
+        let laid = self.finish()
+        let shown = Set(laid.state.sections.flatMap { $0.rows.map(\.id) })
+        var all: [ObjectID: RememberedRow] = [:]
+        for id in ids where !shown.contains(id) {
+            let before = self.known.shown.views[self.index].remembered[id]
+            guard before != nil || !laid.undecided.contains(id) else { continue }
+            let place = self.oldPlace(of: id) ?? before?.place
+            all[id] = self.known.remembered(id, root: id, in: self.index, self.paths, place: place, node: nil)
+        }
+        return all
+    }
+
+    /// Returns the place of a row that the transactions did not move.
+    private func oldPlace(of id: ObjectID) -> RememberedRow.Place? {
+        switch self.shape.order {
+        case .ids: return nil
+        case .list(let source): return self.known.place(of: id, in: ListID(view: self.index, owner: source.object))
+        case .terms(let terms):
+            if terms.contains(where: { self.paths.isAffected($0.path, of: id) }) { return nil }
+            for section in self.base.sections {
+                guard let index = section.rows.firstIndex(where: { $0.id == id }) else { continue }
+                let right = index + 1 < section.rows.count ? section.rows[index + 1].id : nil
+                let left = index > 0 ? section.rows[index - 1].id : nil
+                return RememberedRow.Place(left: left, right: right, owner: nil, section: section.key)
+            }
+            return nil
+        }
+    }
+
+    /// `remembered`: what decides if the verdict is not known otherwise.
+    private func verdict(_ id: ObjectID, wasIn: Bool, _ remembered: RememberedRow? = nil) -> Verdict {
         if self.known.isGone(id) { return .isOut }
         var isIn: Bool? = true
         func and(_ condition: Bool?) {
@@ -172,9 +231,9 @@ struct LaidView {
         if let source = self.shape.request.source {
             let isMember = self.shape.relationship.flatMap { self.known.isMember(id, of: source, $0) }
             let isUntouched = wasIn && self.shape.toOne.map { self.known.changes[id]?.values[$0] == nil } ?? false
-            and(isUntouched ? true : isMember)
+            and(isUntouched ? true : isMember ?? remembered?.isMember)
         }
-        and(self.shape.predicate.isTrue(of: id, self.paths, wasTrue: wasIn))
+        and(self.shape.predicate.isTrue(of: id, self.paths, wasTrue: wasIn, remembered?.truths ?? []))
         if self.known.changes[id]?.mayBeGone == true, isIn == true { isIn = nil }
         return isIn.map { $0 ? .isIn : .isOut } ?? .unknown
     }

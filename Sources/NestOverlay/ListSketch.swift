@@ -33,6 +33,18 @@ struct ListSketch {
         self.isComplete = isComplete
     }
 
+    /// Puts an object beside those that it was beside. Does nothing if they are not known, or all members are.
+    mutating func insert(_ object: ObjectID, _ place: RememberedRow.Place) {
+        guard !self.isComplete, !self.mentions(object) else { return }
+        if let index = place.left.flatMap({ self.entries.firstIndex(of: $0) }) {
+            self.entries.insert(object, at: index + 1)
+        } else if let index = place.right.flatMap({ self.entries.firstIndex(of: $0) }) {
+            self.entries.insert(object, at: index)
+        } else if self.entries.isEmpty, self.startsAtFirst, self.endsAtLast {
+            self.entries.append(object)
+        }
+    }
+
     /// Removes an object from the list.
     mutating func remove(_ object: ObjectID) {
         self.entries.removeAll { $0 == object }

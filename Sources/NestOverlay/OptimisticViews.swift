@@ -16,6 +16,8 @@ package struct OptimisticViews: Sendable {
     private struct Held: Sendable {
         var view: OverlayView
         var shown: OverlaidView?
+        /// The state that was laid over last.
+        var laid: OverlayView?
         /// Whether the view waits for nothing: it has a connection, and is not paused.
         var isFollowing = true
     }
@@ -67,6 +69,7 @@ package struct OptimisticViews: Sendable {
         var shown: [(id: ID, view: OverlaidView)] = []
         var foreseen: Set<PendingWrites.ID> = []
         var possible: Set<PendingWrites.ID> = []
+        self.remember()
         let byRevision = Dictionary(grouping: self.views.keys) { self.views[$0]?.view.state.revision ?? Revision(0) }
         for (revision, ids) in byRevision.sorted(by: { $0.key < $1.key }) {
             let ids = ids.sorted()
@@ -91,5 +94,47 @@ package struct OptimisticViews: Sendable {
             all: revisions.map(\.revision).min()
         )
         return (shown.sorted { $0.id < $1.id }, settled)
+    }
+
+    /// Keeps what was known of rows that confirmed writes took out, and that pending ones may put back.
+    private mutating func remember() {
+        struct Step: Hashable {
+            let from: Revision
+            let to: Revision
+        }
+        var steps: [Step: [ID]] = [:]
+        for (id, held) in self.views {
+            guard let laid = held.laid, laid.request.isAsRemembered(held.view.request) else { continue }
+            steps[Step(from: laid.state.revision, to: held.view.state.revision), default: []].append(id)
+        }
+        var remembered: [ID: [ObjectID: RememberedRow]] = [:]
+        if self.pending.writes.isEmpty { steps = [:] }
+        for (step, ids) in steps {
+            let ids = ids.sorted()
+            let pending = self.pending.laid(at: step.to)
+            let found = Overlay.remembered(
+                from: ids.compactMap { self.views[$0]?.laid },
+                to: ids.compactMap { self.views[$0]?.view },
+                confirmed: self.pending.confirmed(from: step.from, to: step.to).map(\.transaction),
+                pending: pending.map(\.transaction),
+                in: self.model
+            )
+            for (id, rows) in zip(ids, found) { remembered[id] = rows }
+        }
+        for (id, held) in self.views {
+            var view = held.view
+            view.remembered = remembered[id] ?? [:]
+            self.views[id]?.view = view
+            self.views[id]?.laid = view
+        }
+    }
+}
+
+extension ObjectFetchRequest {
+    /// Whether what is remembered of the rows of another request means the same here: only folds may differ.
+    fileprivate func isAsRemembered(_ other: ObjectFetchRequest) -> Bool {
+        var (one, two) = (self, other)
+        (one.outline, two.outline) = (nil, nil)
+        return one == two && (self.outline == nil) == (other.outline == nil)
     }
 }

@@ -10,6 +10,18 @@ package struct OverlayView: Sendable {
     package let sourceEntity: EntityNumber?
     /// The fold states that were set in an outline by an attribute.
     package let expanded: [ObjectID: Bool]
+    /// What is remembered of objects that are no rows any more.
+    var remembered: [ObjectID: RememberedRow] = [:]
+
+    /// The rows, and whether they are folded rows of an outline with objects below.
+    var isFolded: [ObjectID: Bool] {
+        let slot = self.state.projection.firstIndex(of: .outlineChildren)
+        var all: [ObjectID: Bool] = [:]
+        for section in self.state.sections {
+            for row in section.rows { all[row.id] = slot.map { row.isFolded($0) } ?? false }
+        }
+        return all
+    }
 
     package init(
         request: ObjectFetchRequest,
@@ -200,6 +212,11 @@ extension ObjectFetchRequest {
 extension ObjectFetchRequest {
     /// The row at which its window should begin; 0 around an object.
     fileprivate var offset: Int { if case .range(let offset, _)? = self.window { offset } else { 0 } }
+}
+
+extension Row {
+    /// Whether the value that says how many children it has is that of a folded row with children.
+    func isFolded(_ slot: Int) -> Bool { if case .integer(let count) = self.values[slot] { count < -1 } else { false } }
 }
 
 extension PropertyPath.Leaf {

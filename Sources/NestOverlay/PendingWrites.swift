@@ -38,6 +38,8 @@ package struct PendingWrites: Sendable {
 
     package struct Write: Sendable {
         package let id: ID
+        /// Its place in the order of the program: one that is made instead of a refused one has that one's.
+        package let place: ID
         package fileprivate(set) var transaction: UnconfirmedTransaction
         package fileprivate(set) var state = State.queued
         /// Whether it was sent before.
@@ -72,11 +74,26 @@ package struct PendingWrites: Sendable {
 
     // MARK: The client
 
-    package mutating func add(_ transaction: UnconfirmedTransaction, isOpen: Bool = false) -> ID {
+    /// Adds a write, by default as the last one. `place`: that of a refused write. The new one comes before those that
+    /// were made after it and are not sent.
+    package mutating func add(_ transaction: UnconfirmedTransaction, isOpen: Bool = false, place: ID? = nil) -> ID {
         defer { self.nextID += 1 }
         let id = ID(self.nextID)
-        self.writes.append(Write(id: id, transaction: transaction, state: isOpen ? .open : .queued))
+        let write = Write(id: id, place: place ?? id, transaction: transaction, state: isOpen ? .open : .queued)
+        let index = self.writes.firstIndex { [.open, .queued].contains($0.state) && $0.place > write.place }
+        guard let index else {
+            self.writes.append(write)
+            return id
+        }
+        self.writes.insert(write, at: index)
+        // These may depend on it.
+        self.reconsider()
         return id
+    }
+
+    /// Whether a write waits that comes before another.
+    package func hasQueued(before id: ID) -> Bool {
+        self.writes.prefix { $0.id != id }.contains { $0.state == .queued }
     }
 
     /// Gives an open write other steps: those that it had, and more.
@@ -226,6 +243,17 @@ package struct PendingWrites: Sendable {
             case .parked: return false
             }
         }
+    }
+
+    /// Returns the writes that a view has got between two revisions, in the server's order.
+    func confirmed(from: Revision, to: Revision) -> [Write] {
+        self.laid(at: from).filter { write in
+            if case .committed(let revision) = write.state { revision <= to } else { false }
+        }.sorted { Self.revision($0) < Self.revision($1) }
+    }
+
+    private static func revision(_ write: Write) -> Revision {
+        if case .committed(let revision) = write.state { revision } else { Revision(0) }
     }
 
     /// Settles writes. `following`: the lowest revision of the views that follow the server; `all`: that of all views,

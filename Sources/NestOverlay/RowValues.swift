@@ -43,8 +43,8 @@ struct RowValues {
     }
 
     /// Returns the row of an object that was none, or `nil` if not all of its values are known. Those that only rows of
-    /// outlines have are 0.
-    func newRow(_ id: ObjectID) -> Row? {
+    /// outlines have are 0. `remembered`: has values that are not known otherwise.
+    func newRow(_ id: ObjectID, _ remembered: RememberedRow? = nil) -> Row? {
         guard let entity = self.known.entity(of: id) else { return nil }
         var values: [AttributeValue] = []
         for property in self.projection {
@@ -52,13 +52,13 @@ struct RowValues {
                 if property == .entity {
                     .integer(Int64(entity.number.rawValue))
                 } else if let column = property.column {
-                    self.paths.value(self.shape.request.columns[column], of: id)
+                    self.paths.value(self.shape.request.columns[column], of: id) ?? remembered?.columns[column]
                 } else if property.isOfOutlines {
                     .integer(0)
                 } else if !entity.storedProperties.contains(property) {
                     .null
                 } else {
-                    self.known.value(property, of: id)
+                    self.known.value(property, of: id) ?? remembered?.values[property]
                 }
             guard let value else { return nil }
             values.append(value)

@@ -16,6 +16,11 @@ struct ShownOutline {
         fileprivate(set) var isWhole = true
     }
 
+    struct Memory {
+        let row: RememberedRow
+        let node: RememberedRow.Node
+    }
+
     /// An object whose children the window shows, though it is not a row of the window itself.
     struct Above {
         let owner: ObjectID
@@ -25,6 +30,8 @@ struct ShownOutline {
 
     private(set) var nodes: [Node] = []
     private var indexes: [ObjectID: Int] = [:]
+    /// What is remembered of objects that are no rows any more, with what was below them.
+    private var remembered: [ObjectID: RememberedRow]
     /// The objects above the window, the nearest to its first row first. The last one is the object of the source.
     private(set) var spine: [Above] = []
     private let startsAtFirst: Bool
@@ -32,7 +39,7 @@ struct ShownOutline {
 
     /// Returns `nil` for a request that is no outline, or whose rows lack what the tree needs: parents, depths and
     /// numbers of children.
-    init?(_ state: SectionedSnapshot, _ shape: ViewShape) {
+    init?(_ state: SectionedSnapshot, _ shape: ViewShape, _ remembered: [ObjectID: RememberedRow] = [:]) {
         guard let outline = shape.request.outline, outline.expansion != .asBefore, let source = shape.request.source,
             let above = shape.toOne.flatMap({ shape.slots[$0] }), let depth = shape.slots[.outlineDepth],
             let children = shape.slots[.outlineChildren], state.sections.count == 1
@@ -40,6 +47,7 @@ struct ShownOutline {
         if case .attribute(let property) = outline.expansion, shape.slots[property] == nil { return nil }
         self.startsAtFirst = shape.startsAtFirst
         self.endsAtLast = shape.endsAtLast
+        self.remembered = remembered.filter { $0.value.node != nil }
         for row in state.sections[0].rows {
             guard let owner = row.values[above].referenceValue, case .integer(let depth) = row.values[depth],
                 case .integer(let count) = row.values[children]
@@ -57,11 +65,25 @@ struct ShownOutline {
         }
         self.findEnds()
         self.findSpine(below: source.object)
+        // The rows show the children of these.
+        for above in self.spine { self.remembered[above.owner] = nil }
     }
 
     func contains(_ id: ObjectID) -> Bool { self.indexes[id] != nil }
 
     subscript(_ id: ObjectID) -> Node? { self.indexes[id].map { self.nodes[$0] } }
+
+    /// Returns what is remembered of an object that is no row.
+    func memory(of id: ObjectID) -> Memory? {
+        guard !self.contains(id), let row = self.remembered[id], let node = row.node else { return nil }
+        return Memory(row: row, node: node)
+    }
+
+    /// Returns the children that are remembered of a row that is folded now.
+    func rememberedChildren(of id: ObjectID) -> [ObjectID]? {
+        guard let node = self[id], !node.isExpanded, node.childCount > 0 else { return nil }
+        return self.remembered[id]?.node?.children
+    }
 
     private mutating func findEnds() {
         var shownChildren = [Int](repeating: 0, count: self.nodes.count)
@@ -119,6 +141,13 @@ struct ShownOutline {
             let hasAll = (children[node.row.id]?.count ?? 0) == node.childCount
             return sketch(node.row.id, true, self.endsAtLast || node.end < self.nodes.count || hasAll)
         }
-        return above + below
+        let remembered = self.remembered.keys.compactMap { id -> (ObjectID, ListSketch)? in
+            let memory = self.memory(of: id).flatMap { $0.node.isExpanded || $0.node.childCount == 0 ? $0 : nil }
+            guard let children = memory?.node.children ?? self.rememberedChildren(of: id) else { return nil }
+            // Those that are rows have another place now.
+            let entries = children.filter { !self.contains($0) }
+            return (id, ListSketch(entries: entries, startsAtFirst: true, endsAtLast: true, isComplete: false))
+        }
+        return above + below + remembered
     }
 }

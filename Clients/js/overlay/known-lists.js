@@ -30,6 +30,18 @@ export class KnownLists {
     for (const id of sketch.entries) this.#note(id, list);
   }
 
+  /**
+   * Puts what is remembered where it was.
+   * @param {number} id
+   * @param {number} view
+   * @param {import('./memory.js').RememberedPlace} place
+   */
+  insert(id, view, place) {
+    const list = place.owner === undefined ? undefined : this.#views[view].get(place.owner);
+    list?.sketch.insert(id, place);
+    if (list?.sketch.entries.includes(id)) this.#note(id, list);
+  }
+
   /** @param {number} id @param {KnownList} list */
   #note(id, list) {
     const lists = this.#memberships.get(id);

@@ -66,6 +66,14 @@ export class KnownObjects {
       const isComplete = startsAtFirst && endsAtLast && this.#showsAll(shape);
       this.lists.add(view, shape.list.object, new ListSketch(entries, startsAtFirst, endsAtLast, isComplete));
     });
+    // The server may have other values of these objects.
+    this.opaqueSteps = shown.memoryCount;
+    shown.views.forEach(({ remembered }, view) => {
+      if (!remembered?.size) return;
+      for (const [id, { place }] of [...remembered].sort(([a], [b]) => a - b)) {
+        if (place) this.lists.insert(id, view, place);
+      }
+    });
   }
 
   /**

@@ -30,22 +30,49 @@ export class KnownPredicate {
    * @param {number} id
    * @param {KnownPaths} paths
    * @param {boolean} wasTrue whether it did before the transactions; then what they did not change is still true
+   * @param {readonly boolean[]} [truths] which operands of the outermost AND were true by what is remembered
    * @returns {Truth}
    */
-  isTrue(id, paths, wasTrue) {
+  isTrue(id, paths, wasTrue, truths) {
     /** @type {Truth} */
     let isTrue = true;
-    for (const { nodes, tests } of this.conjuncts) {
-      if (wasTrue && !nodes.some((node) => 'operator' in node && paths.isComparisonAffected(node, id))) continue;
-      const decided = evaluate(nodes, ({ path, folding }, index) => {
-        const isTrueOf = tests[index];
-        const value = isTrueOf && paths.value(path, id);
-        return value === undefined || !isFoldable(value, folding) ? undefined : isTrueOf?.(value);
-      });
+    for (const index of this.conjuncts.keys()) {
+      const decided = this.#isTrue(index, id, paths, wasTrue, truths);
       if (decided === false) return false;
       if (decided === undefined) isTrue = undefined;
     }
     return isTrue;
+  }
+
+  /**
+   * For each operand of the outermost AND whether it is certainly true of an object.
+   * @param {number} id
+   * @param {KnownPaths} paths
+   * @param {boolean} wasTrue
+   * @param {readonly boolean[]} [truths]
+   */
+  truths(id, paths, wasTrue, truths) {
+    return this.conjuncts.map((_, index) => this.#isTrue(index, id, paths, wasTrue, truths) === true);
+  }
+
+  /**
+   * @param {number} at
+   * @param {number} id
+   * @param {KnownPaths} paths
+   * @param {boolean} wasTrue
+   * @param {readonly boolean[]} [truths]
+   * @returns {Truth}
+   */
+  #isTrue(at, id, paths, wasTrue, truths) {
+    const { nodes, tests } = this.conjuncts[at];
+    const isUntouched = () => !nodes.some((node) => 'operator' in node && paths.isComparisonAffected(node, id));
+    if (wasTrue && isUntouched()) return true;
+    const decided = evaluate(nodes, ({ path, folding }, index) => {
+      const isTrueOf = tests[index];
+      const value = isTrueOf && paths.value(path, id);
+      return value === undefined || !isFoldable(value, folding) ? undefined : isTrueOf?.(value);
+    });
+    return decided === undefined && truths?.[at] && isUntouched() ? true : decided;
   }
 }
 

@@ -6,10 +6,12 @@
 
 import { Reference } from '../wire/values.js';
 import { unchanged } from './laid-view.js';
+import { memoryOf, placeIn } from './memory.js';
 import { OUTLINE_CHILDREN, OUTLINE_DEPTH } from './overlay-view.js';
 import { RowValues } from './row-values.js';
 
 /** @typedef {import('./shown-outline.js').OutlineNode} OutlineNode */
+/** @typedef {import('./memory.js').RememberedRow} RememberedRow */
 /** @typedef {import('./shown-rows.js').StateRow} StateRow */
 
 export class LaidOutline {
@@ -23,6 +25,8 @@ export class LaidOutline {
   /** The number of rows that the transactions put beyond the window: before it and behind it. */
   #countBefore = 0;
   #countAfter = 0;
+  /** The number of rows that are remembered and that the server's total counts. */
+  #countedRows = 0;
   /** The objects with rows beyond the window's end that are still there. @type {Set<number>} */
   #openRows = new Set();
 
@@ -73,7 +77,7 @@ export class LaidOutline {
       result.doubts += 1;
       this.#publish(this.#oldRows(tree.nodes), (position) => position);
     } else {
-      const change = this.#rows.length + this.#countBefore + this.#countAfter - tree.nodes.size;
+      const change = this.#rows.length + this.#countBefore + this.#countAfter - tree.nodes.size - this.#countedRows;
       this.#publish(this.#rows, (position) => this.#moved(position, change));
     }
     return result;
@@ -90,18 +94,18 @@ export class LaidOutline {
   /**
    * Whether an object is a row if its parent is unfolded.
    * @param {number} id
-   * @param {boolean} wasRow
    * @returns {boolean | undefined} undefined if that is not known
    */
-  #isAdmitted(id, wasRow) {
+  #isAdmitted(id) {
     const { known, shape } = this;
     if (known.isGone(id)) return false;
+    const wasRow = this.tree?.nodes.has(id) ?? false;
     if (!wasRow) {
       const entity = known.entity(id);
       if (!entity) return undefined;
       if (!known.schema.isKind(entity.number, shape.entity.number)) return false;
     }
-    const isTrue = shape.predicate.isTrue(id, this.paths, wasRow);
+    const isTrue = shape.predicate.isTrue(id, this.paths, wasRow, this.tree?.memory(id)?.truths);
     return isTrue && known.changes.get(id)?.mayBeGone ? undefined : isTrue;
   }
 
@@ -114,13 +118,13 @@ export class LaidOutline {
     if (toOne === undefined) return;
     const spine = new Set(this.tree?.spine.map(({ owner }) => owner));
     for (const [id, change] of known.changes) {
-      const node = nodes.get(id);
-      if (!node && !known.isFresh(id)) {
+      const old = nodes.get(id) ?? this.tree?.memory(id)?.node;
+      if (!old && !known.isFresh(id)) {
         // It may be below a folded row, or beyond the window.
         if (this.#mayConcern(id, change, toOne)) result.doubts += 1;
         continue;
       }
-      const isAdmitted = this.#isAdmitted(id, Boolean(node));
+      const isAdmitted = this.#isAdmitted(id);
       const above = known.value(toOne, id);
       if (isAdmitted === undefined || (isAdmitted && above === undefined)) {
         result.undecided.add(id);
@@ -128,8 +132,8 @@ export class LaidOutline {
         continue;
       }
       const owner = isAdmitted && above instanceof Reference ? above.id : undefined;
-      if (owner === node?.owner) continue;
-      if (node) this.#count(node.owner, -1);
+      if (owner === old?.owner) continue;
+      if (old?.owner !== undefined) this.#count(old.owner, -1);
       if (owner === undefined) continue;
       this.#count(owner, 1);
       if (!nodes.has(owner) && !known.isFresh(owner) && !spine.has(owner)) result.doubts += 1;
@@ -159,10 +163,11 @@ export class LaidOutline {
   /**
    * Whether a row is unfolded.
    * @param {number} id
-   * @param {OutlineNode | undefined} node
    * @returns {boolean | undefined} undefined if that is not known
    */
-  #isExpanded(id, node) {
+  #isExpanded(id) {
+    const memory = this.tree?.memory(id);
+    const node = this.tree?.nodes.get(id) ?? (memory && { ...memory.node, values: memory.values });
     const { expansion: { attribute }, known } = this;
     const isException = () => this.exceptions.has(id);
     // A row without children has nothing to hide: the state that it is to have shows at once.
@@ -175,11 +180,12 @@ export class LaidOutline {
       const value = known.value(attribute, id);
       return value === undefined ? undefined : (value === true) !== isException();
     }
+    const was = 'values' in node ? node.values.get(attribute)
+      : node.row.values[/** @type {number} */ (this.shape.slots.get(attribute))];
     const values = known.changes.get(id)?.values;
     if (!values?.has(attribute)) return node.isExpanded;
     const value = values.get(attribute);
     if (value === undefined) return undefined;
-    const was = node.row.values[/** @type {number} */ (this.shape.slots.get(attribute))];
     return (value === true) === (was === true) ? node.isExpanded : !node.isExpanded;
   }
 
@@ -250,30 +256,37 @@ export class LaidOutline {
   #add(id, depth) {
     const { result } = this;
     const node = this.tree?.nodes.get(id);
-    const isAdmitted = this.#isAdmitted(id, Boolean(node));
+    const memory = this.tree?.memory(id);
+    const old = node ?? memory?.node;
+    const isAdmitted = this.#isAdmitted(id);
     if (isAdmitted === false) return false;
-    if (!node && !(isAdmitted && this.known.isFresh(id))) {
+    if (!node && !(isAdmitted && (memory || this.known.isFresh(id)))) {
       // It comes from elsewhere: it is not known how many rows are below it.
       result.undecided.add(id);
       result.doubts += 1;
       return false;
     }
-    const expanded = this.#isExpanded(id, node);
-    let isExpanded = expanded ?? node?.isExpanded ?? false;
-    if (node && isExpanded && !node.isExpanded && node.childCount > 0) {
-      // The rows below it are not known.
-      isExpanded = false;
+    const expanded = this.#isExpanded(id);
+    let isExpanded = expanded ?? old?.isExpanded ?? false;
+    if (old && isExpanded && !old.isExpanded && old.childCount > 0) {
+      // The rows below it are not known, or only those that it had.
+      isExpanded = this.tree?.rememberedChildren(id) !== undefined;
       result.doubts += 1;
+    }
+    if (memory) {
+      result.undecided.add(id);
+      if (memory.root === id) result.doubts += 1;
     }
     if (expanded === undefined) result.doubts += 1;
     if (node && !node.isWhole && node.isExpanded && !isExpanded) result.doubts += 1;
-    const row = this.#row(id, node, depth, isExpanded);
+    const row = this.#row(id, depth, isExpanded);
     if (!row) {
       result.undecided.add(id);
       result.doubts += 1;
       return false;
     }
     if (depth <= this.#openDepth) this.#isBroken = true;
+    if (memory && this.#isCounted(memory.root)) this.#countedRows += 1;
     if (node && !node.isWhole) {
       this.#openRows.add(id);
       if (isExpanded) this.#openDepth = depth;
@@ -283,23 +296,34 @@ export class LaidOutline {
   }
 
   /**
+   * Whether the server's total counts rows that are remembered: they are beyond the window.
+   * @param {number} root
+   */
+  #isCounted(root) {
+    const owner = this.tree?.memory(root)?.node.owner;
+    if (owner === undefined) return false;
+    return this.tree?.nodes.get(owner)?.isExpanded ?? this.tree?.spine.some((one) => one.owner === owner) ?? false;
+  }
+
+  /**
    * @param {number} id
-   * @param {OutlineNode | undefined} node
    * @param {number} depth
    * @param {boolean} isExpanded
    * @returns {StateRow | undefined}
    */
-  #row(id, node, depth, isExpanded) {
+  #row(id, depth, isExpanded) {
+    const node = this.tree?.nodes.get(id);
+    const memory = this.tree?.memory(id);
     const isChanged = this.known.changes.has(id);
     if (isChanged) this.result.pending.add(id);
-    let row = node?.row ?? this.values.newRow(id);
+    let row = node?.row ?? this.values.newRow(id, memory);
     if (!row) return undefined;
     if (node && (isChanged || this.values.mayChangeOthers)) {
       const { row: made, isKnown } = this.values.overlaid(row);
       row = made;
       if (!isKnown) this.result.undecided.add(id);
     }
-    const count = (node?.childCount ?? 0) + (this.#childChanges.get(id) ?? 0);
+    const count = ((node ?? memory?.node)?.childCount ?? 0) + (this.#childChanges.get(id) ?? 0);
     row = withValue(row, this.shape.slots.get(OUTLINE_DEPTH), depth);
     return withValue(row, this.shape.slots.get(OUTLINE_CHILDREN), isExpanded ? count : -1 - count);
   }
@@ -314,6 +338,55 @@ export class LaidOutline {
       rows.push(this.values.overlaid(row).row);
     }
     return rows;
+  }
+
+  // MARK: What is remembered
+
+  /**
+   * What to remember of objects that are no rows any more, or are folded, with the rows below them, instead of `finish`:
+   * of those that the transactions took out or folded.
+   * @param {readonly number[]} ids ascending
+   * @param {(id: number) => boolean} isHidden whether an object is no row now
+   * @param {(state: any) => Map<number, boolean>} foldedRows
+   * @returns {Map<number, RememberedRow>}
+   */
+  remembered(ids, isHidden, foldedRows) {
+    const { state, undecided } = this.finish();
+    const all = new Map();
+    const { tree } = this;
+    if (!tree) return all;
+    const isFolded = foldedRows(state);
+    for (const root of ids) {
+      const isExplained = isHidden(root) ? !isFolded.has(root) : isFolded.get(root) === true;
+      const isKnown = tree.memory(root) !== undefined || tree.rememberedChildren(root) !== undefined;
+      if (!isExplained || (!isKnown && undecided.has(root))) continue;
+      const stack = [root];
+      for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
+        const memory = all.has(id) ? undefined : this.#remembered(id, root);
+        if (!memory) continue;
+        all.set(id, memory);
+        for (const child of memory.node?.children ?? []) if (!isFolded.has(child) && isHidden(child)) stack.push(child);
+      }
+    }
+    return all;
+  }
+
+  /** @param {number} id @param {number} root @returns {RememberedRow | undefined} undefined for what was no row */
+  #remembered(id, root) {
+    const { known, view, tree, shape: { toOne } } = this;
+    const old = tree?.nodes.get(id) ?? tree?.memory(id)?.node;
+    if (toOne === undefined || !(old || known.isFresh(id))) return undefined;
+    const above = known.value(toOne, id);
+    const owner = above instanceof Reference ? above.id : undefined;
+    const count = old?.childCount ?? 0;
+    const place = owner === undefined ? undefined : placeIn(known, id, view, owner);
+    const node = {
+      owner: this.#isAdmitted(id) === false ? undefined : owner,
+      childCount: count + (this.#childChanges.get(id) ?? 0),
+      isExpanded: (this.#isExpanded(id) ?? false) && ((old?.isExpanded ?? true) || count === 0),
+      children: [...known.lists.get(view, id)?.entries ?? []],
+    };
+    return memoryOf(id, root, view, this.paths, place ?? known.shown.views[view].remembered?.get(id)?.place, node);
   }
 
   /** @param {readonly StateRow[]} rows @param {(position: any) => any} move */

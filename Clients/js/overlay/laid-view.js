@@ -4,11 +4,13 @@
  */
 
 import { firstColumn } from '../wire/model.js';
+import { memoryOf, placeIn } from './memory.js';
 import { isSameSection, WHOLE } from './order.js';
 import { isOwnPath, ownProperty } from './own.js';
 import { isSamePlace } from './row-terms.js';
 import { RowValues } from './row-values.js';
 
+/** @typedef {import('./memory.js').RememberedRow} RememberedRow */
 /** @typedef {import('./shown-rows.js').StateRow} StateRow */
 /** @typedef {import('../rules/order.js').RowKey} RowKey */
 /**
@@ -131,8 +133,7 @@ export class LaidView {
   #keep(row, section, isPlaced) {
     if (this.affected.has(row.id)) this.result.pending.add(row.id);
     const made = this.#overlaid(row);
-    const { terms } = this.shape;
-    const isAffected = isPlaced && terms?.all.some(({ path }) => this.paths.isAffected(path, row.id));
+    const isAffected = isPlaced && this.#isMoved(row.id);
     // Without all terms it stays where it was.
     if (!isAffected || this.#isPlaceChanged(row) === false) {
       this.#rows.push({ row: made, section, base: row });
@@ -166,31 +167,107 @@ export class LaidView {
   #decideOthers() {
     for (const id of [...this.affected].sort((a, b) => a - b)) {
       if (this.known.shown.isRow(id, this.index)) continue;
-      const verdict = this.#verdict(id, false);
-      if (verdict === undefined) this.result.undecided.add(id);
-      else if (verdict) this.#arrive(id);
+      let verdict = this.#verdict(id, false);
+      const memory = this.#memory(id);
+      if (verdict === undefined) {
+        this.result.undecided.add(id);
+        if (memory) verdict = this.#verdict(id, false, memory);
+      }
+      if (verdict) this.#arrive(id, memory);
     }
   }
 
-  /** @param {number} id */
-  #arrive(id) {
-    this.result.pending.add(id);
-    const row = this.values.newRow(id);
+  /** What is remembered of an object that is no row. @param {number} id */
+  #memory(id) {
+    return this.known.shown.views[this.index].remembered?.get(id);
+  }
+
+  /** @param {number} id @param {RememberedRow | undefined} memory */
+  #arrive(id, memory) {
     const { terms } = this.shape;
-    /** @type {{ key: RowKey, section: any } | undefined} */
-    let place = { section: this.#onlySection, key: { parts: [], id } };
-    if (terms) place = this.#rowsHaveKeys() ? this.#placeOf(id) : undefined;
-    if (row && place) this.#arrivals.push({ row, ...place });
-    else this.result.undecided.add(id);
+    const { pending, undecided } = this.result;
+    pending.add(id);
+    let row = this.values.newRow(id);
+    if (!row) {
+      undecided.add(id);
+      row = memory && this.values.newRow(id, memory);
+      if (!row) return;
+    }
+    if (!terms) {
+      if (memory?.place) undecided.add(id);
+      this.#arrivals.push({ row, section: this.#onlySection, key: { parts: [], id } });
+      return;
+    }
+    const place = this.#rowsHaveKeys() ? this.#placeOf(id) : undefined;
+    if (place) {
+      this.#arrivals.push({ row, ...place });
+      return;
+    }
+    undecided.add(id);
+    if (memory?.place && !this.#isMoved(id)) this.#putBack(row, memory.place);
+  }
+
+  /** Whether the transactions may have changed a term of an object. @param {number} id */
+  #isMoved(id) {
+    return this.shape.terms?.all.some(({ path }) => this.paths.isAffected(path, id)) ?? false;
+  }
+
+  /**
+   * Puts a row, of which not all terms are known, beside those that it was beside.
+   * @param {StateRow} row
+   * @param {import('./memory.js').RememberedPlace} place
+   */
+  #putBack(row, { left, right, section }) {
+    if (!section) return;
+    const indexOf = (/** @type {number | undefined} */ id) => this.#rows.findIndex((one) => one.row.id === id);
+    const after = indexOf(left);
+    const index = after >= 0 ? after + 1 : indexOf(right);
+    if (index < 0 && this.#rows.length > 0) return;
+    if (this.#wasOutside(row.id)) this.#totalChange += 1;
+    this.#rows.splice(Math.max(index, 0), 0, { row, section, base: row });
+  }
+
+  /**
+   * What to remember of objects that are no rows any more, instead of `finish`: of those that the transactions took
+   * out.
+   * @param {readonly number[]} ids
+   * @returns {Map<number, RememberedRow>}
+   */
+  remembered(ids) {
+    const { state, undecided } = this.finish();
+    const shown = new Set(state.sections.flatMap((/** @type {any} */ { rows }) =>
+      rows.map((/** @type {StateRow} */ { id }) => id)));
+    const all = new Map();
+    for (const id of ids) {
+      const before = this.#memory(id);
+      if (shown.has(id) || (!before && undecided.has(id))) continue;
+      const memory = memoryOf(id, id, this.index, this.paths, this.#oldPlace(id) ?? before?.place, undefined);
+      if (memory) all.set(id, memory);
+    }
+    return all;
+  }
+
+  /** The place of a row that the transactions did not move. @param {number} id */
+  #oldPlace(id) {
+    const { list, terms } = this.shape;
+    if (list) return placeIn(this.known, id, this.index, list.object);
+    if (!terms || this.#isMoved(id)) return undefined;
+    for (const section of this.base.sections) {
+      const index = section.rows.findIndex((/** @type {StateRow} */ one) => one.id === id);
+      if (index < 0) continue;
+      return { left: section.rows[index - 1]?.id, right: section.rows[index + 1]?.id, section: { ...section, rows: [] } };
+    }
+    return undefined;
   }
 
   /**
    * Whether an object is a row.
    * @param {number} id
    * @param {boolean} wasIn
+   * @param {RememberedRow} [memory] decides what is not known otherwise
    * @returns {boolean | undefined} undefined if that is not known
    */
-  #verdict(id, wasIn) {
+  #verdict(id, wasIn, memory) {
     const { known, shape } = this;
     if (known.isGone(id)) return false;
     const change = known.changes.get(id);
@@ -203,9 +280,9 @@ export class LaidView {
     if (shape.source) {
       const isAsBefore = wasIn && shape.toOne !== undefined && !change?.values.has(shape.toOne);
       conditions.push(isAsBefore
-        || (shape.relationship ? known.isMember(id, shape.source, shape.relationship) : undefined));
+        || ((shape.relationship ? known.isMember(id, shape.source, shape.relationship) : undefined) ?? memory?.isMember));
     }
-    conditions.push(shape.predicate.isTrue(id, this.paths, wasIn));
+    conditions.push(shape.predicate.isTrue(id, this.paths, wasIn, memory?.truths));
     if (conditions.includes(false)) return false;
     return conditions.includes(undefined) || change?.mayBeGone ? undefined : true;
   }

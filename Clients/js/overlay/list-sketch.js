@@ -53,6 +53,20 @@ export class ListSketch {
     return this.#after ??= new Set();
   }
 
+  /**
+   * Puts an object beside those that it was beside. Does nothing if they are not known, or all members are.
+   * @param {number} object
+   * @param {import('./memory.js').RememberedPlace} place
+   */
+  insert(object, { left, right }) {
+    if (this.isComplete || this.entries.includes(object)) return;
+    const { entries } = this;
+    const [after, before] = [left, right].map((one) => (one === undefined ? -1 : entries.indexOf(one)));
+    if (after >= 0) entries.splice(after + 1, 0, object);
+    else if (before >= 0) entries.splice(before, 0, object);
+    else if (entries.length === 0 && this.startsAtFirst && this.endsAtLast) entries.push(object);
+  }
+
   /** @param {number} object */
   remove(object) {
     const index = this.entries.indexOf(object);

@@ -16,6 +16,7 @@ import { RowTerms } from './row-terms.js';
  * @property {any} state of wire/results.js
  * @property {number | null} [sourceEntity] of the source's object, if it is known. Otherwise the model must leave no
  *   choice
+ * @property {ReadonlyMap<number, import('./memory.js').RememberedRow>} [remembered] of objects that are no rows any more
  */
 
 /** @typedef {{ object: number, relationship: number }} Source */

@@ -51,7 +51,7 @@ const laidOver = (index, shape, paths) =>
   (shape.isOutline ? new LaidOutline(index, shape, paths) : new LaidView(index, shape, paths)).finish();
 
 /** @param {ShownRows} shown @param {readonly (readonly any[])[]} transactions @param {any} now */
-function executed(shown, transactions, now) {
+export function executed(shown, transactions, now) {
   /** @type {Set<number>} */
   const refused = new Set();
   for (;;) {

@@ -44,6 +44,8 @@ export class Pending {
   constructor() {
     /** Those that are not settled, refused or parked, in local order. @type {W[]} */
     this.writes = [];
+    /** Those that every list has reached since lists were laid last. @type {W[]} */
+    this.reachedNow = [];
   }
 
   /**
@@ -142,6 +144,20 @@ export class Pending {
   }
 
   /**
+   * The writes that a list has got between two revisions, in the server's order.
+   * @param {number} from
+   * @param {number} to
+   * @returns {W[]}
+   */
+  confirmed(from, to) {
+    const revisionOf = (/** @type {W} */ { revision }) => /** @type {number} */ (revision);
+    return [...this.reachedNow, ...this.writes]
+      .filter(({ isShown, isHopeless, phase, revision }) => isShown && !isHopeless && revision !== null
+        && (phase === 'committed' || phase === 'settled') && from < revision && revision <= to)
+      .sort((a, b) => revisionOf(a) - revisionOf(b));
+  }
+
+  /**
    * Lists have reached revisions.
    * @param {readonly number[]} heads of all lists that follow the server
    * @returns {W[]} the writes that are settled by that
@@ -151,6 +167,7 @@ export class Pending {
     const settled = this.writes.filter(({ phase, revision }) =>
       phase === 'committed' && /** @type {number} */ (revision) <= least);
     for (const write of settled) this.end(write, 'settled');
+    this.reachedNow.push(...settled);
     return settled;
   }
 

@@ -63,27 +63,39 @@ export class RowValues {
    * The row of an object that was none; undefined if not all of its values are known. Those that only rows of outlines
    * have are 0.
    * @param {number} id
+   * @param {import('./memory.js').RememberedRow} [memory] has values that are not known otherwise
    * @returns {StateRow | undefined}
    */
-  newRow(id) {
+  newRow(id, memory) {
     const entity = this.known.entity(id);
     if (!entity) return undefined;
     const values = [];
     for (const property of this.projection) {
-      const value = this.#newValue(property, entity, id);
+      const value = this.#newValue(property, entity, id, memory);
       if (value === undefined) return undefined;
       values.push(value);
     }
     return { id, values };
   }
 
-  /** @param {number} property @param {any} entity @param {number} id @returns {any} */
-  #newValue(property, entity, id) {
+  /**
+   * @param {number} property
+   * @param {any} entity
+   * @param {number} id
+   * @param {import('./memory.js').RememberedRow} [memory]
+   * @returns {any}
+   */
+  #newValue(property, entity, id, memory) {
     if (property === entityProperty) return entity.number;
     const column = columnOf(property);
-    if (column !== undefined) return this.paths.value(this.columns[column], id);
+    if (column !== undefined) {
+      const value = this.paths.value(this.columns[column], id);
+      return value === undefined ? memory?.columns[column] : value;
+    }
     if (property >= OUTLINE_CHILDREN) return 0;
-    return this.known.schema.isStored(entity, property) ? this.known.value(property, id) : null;
+    if (!this.known.schema.isStored(entity, property)) return null;
+    const value = this.known.value(property, id);
+    return value === undefined ? memory?.values.get(property) : value;
   }
 }
 

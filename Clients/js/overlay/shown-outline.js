@@ -7,6 +7,8 @@ import { Reference } from '../wire/values.js';
 import { ListSketch } from './list-sketch.js';
 import { OUTLINE_CHILDREN, OUTLINE_DEPTH } from './overlay-view.js';
 
+/** @typedef {import('./memory.js').RememberedRow} RememberedRow */
+/** @typedef {import('./memory.js').RememberedNode} RememberedNode */
 /** @typedef {import('./shown-rows.js').StateRow} StateRow */
 /**
  * @typedef {object} OutlineNode
@@ -27,19 +29,25 @@ export class ShownOutline {
    * Returns null for rows that lack what the tree needs: parents, depths and numbers of children.
    * @param {any} state
    * @param {import('./overlay-view.js').ViewShape} shape of an outline
+   * @param {ReadonlyMap<number, RememberedRow>} [remembered]
    */
-  static of(state, shape) {
+  static of(state, shape, remembered = new Map()) {
     const { outline: { expansion } } = shape.request;
     const above = shape.toOne === undefined ? undefined : shape.slots.get(shape.toOne);
     if (expansion === 'asBefore' || above === undefined || !shape.source || state.sections.length !== 1) return null;
     if (expansion.attribute !== undefined && !shape.slots.has(expansion.attribute)) return null;
     let nodes = read.get(state);
     if (nodes === undefined) read.set(state, nodes = nodesOf(state.sections[0].rows, shape, above));
-    return nodes && new ShownOutline(nodes, shape);
+    return nodes && new ShownOutline(nodes, shape, remembered);
   }
 
-  /** @param {Map<number, OutlineNode>} nodes @param {import('./overlay-view.js').ViewShape} shape */
-  constructor(nodes, { startsAtFirst, endsAtLast, source }) {
+  /**
+   * @param {Map<number, OutlineNode>} nodes
+   * @param {import('./overlay-view.js').ViewShape} shape
+   * @param {ReadonlyMap<number, RememberedRow>} remembered
+   */
+  constructor(nodes, { startsAtFirst, endsAtLast, source }, remembered) {
+
     /** By object, in the order of the rows. */
     this.nodes = nodes;
     this.startsAtFirst = startsAtFirst;
@@ -59,6 +67,29 @@ export class ShownOutline {
       }
     }
     if (least > 0) this.spine.push({ owner: /** @type {any} */ (source).object, depth: 0 });
+    /** What is remembered of objects that are no rows any more, with what was below them. */
+    this.remembered = remembered;
+    if (remembered.size > 0) {
+      const above = new Set(this.spine.map(({ owner }) => owner));
+      // The rows show the children of these.
+      this.remembered = new Map([...remembered].filter(([id]) => !above.has(id)));
+    }
+  }
+
+  /**
+   * What is remembered of an object that is no row.
+   * @param {number} id
+   * @returns {(RememberedRow & { node: RememberedNode }) | undefined}
+   */
+  memory(id) {
+    const memory = this.nodes.has(id) ? undefined : this.remembered.get(id);
+    return memory?.node && /** @type {any} */ (memory);
+  }
+
+  /** The children that are remembered of a row that is folded now. @param {number} id */
+  rememberedChildren(id) {
+    const node = this.nodes.get(id);
+    return node && !node.isExpanded && node.childCount > 0 ? this.remembered.get(id)?.node?.children : undefined;
   }
 
   /**
@@ -88,6 +119,13 @@ export class ShownOutline {
       if (!isExpanded && childCount > 0) continue;
       const hasAll = (children.get(id)?.length ?? 0) === childCount;
       add(id, true, this.endsAtLast || end < this.nodes.size || hasAll);
+    }
+    for (const id of this.remembered.keys()) {
+      const node = this.memory(id)?.node;
+      const known = node?.isExpanded || node?.childCount === 0 ? node.children : this.rememberedChildren(id);
+      // Those that are rows have another place now.
+      const entries = known?.filter((child) => !this.nodes.has(child));
+      if (entries) all.set(id, new ListSketch(entries, true, true, false));
     }
     return all;
   }

@@ -9,6 +9,7 @@ import { ViewShape } from './overlay-view.js';
 import { ShownOutline } from './shown-outline.js';
 
 /** @typedef {import('./overlay-view.js').OverlayView} OverlayView */
+/** @typedef {import('./memory.js').RememberedRow} RememberedRow */
 /** @typedef {{ id: number, values: readonly any[] }} StateRow */
 
 /** The rows of the sections of a state by their ids. @type {WeakMap<object, Map<number, StateRow>>} */
@@ -44,9 +45,30 @@ export class ShownRows {
      */
     this.outlines = views.map(({ state }, view) => {
       const shape = this.shapes[view];
-      return shape?.isOutline ? ShownOutline.of(state, shape) : null;
+      return shape?.isOutline ? ShownOutline.of(state, shape, views[view].remembered) : null;
     });
     this.indexes = views.map(({ state }) => indexOf(state));
+    /** What is remembered of objects that no view shows. @type {Map<number, RememberedRow>} */
+    this.memories = new Map();
+    for (const { remembered } of views) {
+      for (const [id, one] of remembered ?? []) {
+        if (!this.memories.has(id) && !this.contains(id)) this.memories.set(id, one);
+      }
+    }
+  }
+
+  /** What is remembered of an object that no view shows. @param {number} id @returns {RememberedRow | undefined} */
+  memory(id) {
+    return this.memories.get(id);
+  }
+
+  /**
+   * The number of objects that no view shows, and that a pending write changes which is laid over what is remembered.
+   */
+  get memoryCount() {
+    let count = 0;
+    for (const [id, { root }] of this.memories) if (id === root) count += 1;
+    return count;
   }
 
   /** The ids of all objects, ascending. @returns {readonly number[]} */
@@ -70,7 +92,7 @@ export class ShownRows {
   }
 
   /**
-   * A stored property of an object; undefined if no view shows it.
+   * A stored property of an object; undefined if no view shows it and it is not remembered.
    * @param {number} property
    * @param {number} id
    * @returns {any}
@@ -84,7 +106,7 @@ export class ShownRows {
       if (slot !== undefined) return row.values[slot];
       if (shape.toOne === property && !shape.isOutline && shape.source) return new Reference(shape.source.object);
     }
-    return undefined;
+    return this.memories.get(id)?.values.get(property);
   }
 
   /** The entity of an object; undefined if it is not known. @param {number} id @returns {any} */
@@ -97,6 +119,8 @@ export class ShownRows {
       const slot = shape.slots.get(entityProperty);
       if (slot !== undefined && typeof row.values[slot] === 'number') return this.schema.entity(row.values[slot]);
     }
+    const memory = this.memories.get(id);
+    if (memory) return memory.entity;
     // The root of an entity is an object of that entity.
     return this.schema.entities.find(({ root }) => root?.object === id);
   }

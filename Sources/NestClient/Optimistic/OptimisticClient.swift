@@ -40,9 +40,16 @@ public final class OptimisticClient: Sendable {
     /// id. Throws `connectionLost`, and the context keeps its changes, if the stock of reserved ids is used up: the
     /// client reserves more as soon as it has a connection. While `Limits.clientRequestsWaitingMax` writes are pending,
     /// the write is refused with `limitExceeded`.
+    ///
+    /// `insteadOf`: see `write`.
     @discardableResult
-    public func save(_ context: ObjectContext, name: String? = nil) throws(NestError) -> PendingWrite {
-        try self.write(try self.transaction(of: context, named: name))
+    public func save(
+        _ context: ObjectContext,
+        name: String? = nil,
+        insteadOf refused: PendingWrite? = nil
+    ) throws(NestError) -> PendingWrite {
+        try Self.checkCanReplace(refused)
+        return try self.write(try self.transaction(of: context, named: name), insteadOf: refused)
     }
 
     func transaction(of context: ObjectContext, named name: String?) throws(NestError) -> WriteTransaction {
@@ -51,14 +58,27 @@ public final class OptimisticClient: Sendable {
 
     /// Writes a transaction, and shows it at once. Its inserts should be *insert as* with ids of `newID`: an object
     /// without an id is shown only when the server has it.
+    ///
+    /// `insteadOf`: a write that is refused or parked. The new one takes its place: it comes before the writes that
+    /// were made after that one and are not sent, for a write that is corrected before the program goes on. Throws
+    /// `invalid` for a write in another state.
     @discardableResult
-    public func write(_ transaction: WriteTransaction) throws(NestError) -> PendingWrite {
+    public func write(
+        _ transaction: WriteTransaction,
+        insteadOf refused: PendingWrite? = nil
+    ) throws(NestError) -> PendingWrite {
+        try Self.checkCanReplace(refused)
         var transaction = transaction
         transaction.key = transaction.key ?? NestClient.newKey()
         let write = PendingWrite(transaction)
         let core = self.core
-        core.enqueue { $0.add(write) }
+        core.enqueue { $0.add(write, insteadOf: refused) }
         return write
+    }
+
+    private static func checkCanReplace(_ refused: PendingWrite?) throws(NestError) {
+        guard let refused, refused.state != .refused, refused.state != .parked else { return }
+        throw NestError(.invalid, "only a write that is refused or parked can be replaced, not a \(refused.state) one")
     }
 
     /// Makes one write of several, which are shown one by one: one transaction, which is sent when `body` has returned,
@@ -72,14 +92,18 @@ public final class OptimisticClient: Sendable {
     ///
     /// It has the limits of a transaction: `limitExceeded` refuses it whole. Do not wait inside for a write that was
     /// made outside: that one waits for the end of the group.
+    ///
+    /// `insteadOf`: see `write`. A group is corrected as a group, which comes in its place.
     @discardableResult
     public func group(
         _ name: String? = nil,
+        insteadOf refused: PendingWrite? = nil,
         _ body: (OptimisticGroup) async throws -> Void
     ) async throws -> PendingWrite? {
+        try Self.checkCanReplace(refused)
         let pending = PendingWrite(WriteTransaction(name: name, key: NestClient.newKey(), mutations: []), isOpen: true)
         let core = self.core
-        core.enqueue { $0.add(pending) }
+        core.enqueue { $0.add(pending, insteadOf: refused) }
         do {
             try await body(OptimisticGroup(self, pending))
         } catch {

@@ -60,7 +60,8 @@ actor OptimisticCore {
 
     // MARK: The program
 
-    func add(_ write: PendingWrite) {
+    /// `refused`: a write in whose place it comes.
+    func add(_ write: PendingWrite, insteadOf refused: PendingWrite? = nil) {
         if let closure { return write.finish(.refused, .failure(closure)) }
         guard self.views.pending.writes.count < Limits.clientRequestsWaitingMax else {
             let message = "\(Limits.clientRequestsWaitingMax) writes are pending"
@@ -68,7 +69,9 @@ actor OptimisticCore {
         }
         let time = Int64(Date().timeIntervalSince1970 * 1_000_000)
         let transaction = UnconfirmedTransaction(write.transaction.mutations, time: time)
-        let id = self.views.pending.add(transaction, isOpen: write.state == .open)
+        let place = refused?.place
+        let id = self.views.pending.add(transaction, isOpen: write.state == .open, place: place)
+        write.place = place ?? id
         self.handles[id] = write
         self.send()
         self.publishSoon()
@@ -303,7 +306,7 @@ actor OptimisticCore {
         default: break
         }
         // An earlier write is repeated, on which this one may depend.
-        let isEarly = self.views.pending.writes.contains { $0.id < id && $0.state == .queued }
+        let isEarly = self.views.pending.hasQueued(before: id)
         if error.code.retry == .never, !isEarly { return self.refused(id, error) }
         // With its key it is carried out once.
         self.views.pending.requeue(id)

@@ -1,10 +1,12 @@
 import NIOConcurrencyHelpers
 import NestModel
+import NestOverlay
 
 /// A write that was shown before the server confirmed it.
 ///
 /// It is sent by itself, again after a lost connection, and carried out at most once. If the server refuses it, it is
-/// shown no more, `receipt` throws why, and `transaction` may be corrected and written again.
+/// shown no more, `receipt` throws why, and `transaction` may be corrected and written again, also in its place
+/// (`insteadOf`).
 public final class PendingWrite: Sendable {
     public enum State: Hashable, Sendable {
         /// Its group has not ended: see `OptimisticClient.group`.
@@ -29,6 +31,7 @@ public final class PendingWrite: Sendable {
     private struct Contents {
         var transaction: WriteTransaction
         var state: State
+        var place: PendingWrites.ID?
         var result: Result<Receipt, NestError>?
         var waiters: [UInt64: CheckedContinuation<Result<Receipt, NestError>, Never>] = [:]
         var nextWaiter: UInt64 = 0
@@ -40,6 +43,12 @@ public final class PendingWrite: Sendable {
 
     init(_ transaction: WriteTransaction, isOpen: Bool = false) {
         self.contents = NIOLockedValueBox(Contents(transaction: transaction, state: isOpen ? .open : .queued))
+    }
+
+    /// Its place in the order of the program. `nil`: it is not among the pending ones yet, or never was.
+    var place: PendingWrites.ID? {
+        get { self.contents.withLockedValue { $0.place } }
+        set { self.contents.withLockedValue { $0.place = newValue } }
     }
 
     public var state: State { self.contents.withLockedValue { $0.state } }

@@ -140,6 +140,44 @@ extension SocketTests {
             }
         }
 
+        @Test func aCorrectedWriteComesBeforeThoseThatWereNotSent() async throws {
+            try await self.withWorld { world in
+                let a = try #require(world.shown.last).snapshot.sections[0].rows[0].id
+                let wrong = WriteTransaction(
+                    mutations: [.update(.object(a), values: [.init(PropertyNumber(1), .value(.null))])]
+                )
+                let refused = try world.optimistic.write(wrong)
+                await #expect(throws: NestError.self) { _ = try await refused.receipt() }
+                try await world.cutOff()
+                try await waitUntil("the loss to be noticed") { world.shown.last?.isCurrent == false }
+                let later = try world.set(a, "later")
+                try await world.shows(["later", "b", "c"])
+                let corrected = try world.optimistic.write(
+                    WriteTransaction(
+                        mutations: [.update(.object(a), values: [.init(PropertyNumber(1), .value(.string("right")))])]
+                    ),
+                    insteadOf: refused
+                )
+                let group = try await world.optimistic.group("corrected too", insteadOf: refused) { group in
+                    let context = ObjectContext(world.client)
+                    try context.insert(world.item, ["title": "d"], under: ObjectID(1))
+                    try group.save(context)
+                }
+                try await world.shows(["later", "b", "c", "d"])
+                let inPlace = try #require(group)
+                let order = await world.optimistic.pending
+                #expect(order.map(ObjectIdentifier.init) == [corrected, inPlace, later].map(ObjectIdentifier.init))
+                #expect { try world.optimistic.write(wrong, insteadOf: later) } throws: { error in
+                    (error as? NestError)?.code == .invalid
+                }
+                await world.letThrough()
+                let revisions = try await [corrected.receipt(), inPlace.receipt(), later.receipt()].map(\.revision)
+                #expect(revisions == revisions.sorted())
+                try await waitUntil("nothing to be pending") { world.shown.last?.pending == [] }
+                #expect(world.shown.titles == ["later", "b", "c", "d"])
+            }
+        }
+
         @Test func writesAreCarriedOutOnceThoughTheirAnswersAreLost() async throws {
             try await self.withWorld { world in
                 try await world.holdBack()

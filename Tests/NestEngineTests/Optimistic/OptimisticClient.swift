@@ -26,6 +26,8 @@ final class OptimisticClient {
     private var requests: [UInt32: PendingWrites.ID] = [:]
     /// The server's states.
     private var bases: [OptimisticViews.ID: SectionedSnapshot] = [:]
+    /// The server's states at the last publish.
+    private var lastBases: [OptimisticViews.ID: SectionedSnapshot] = [:]
     private var lastNumber: UInt64 = 0
     private(set) var shown: [OptimisticViews.ID: OverlaidView] = [:]
     /// The revisions of own writes.
@@ -200,6 +202,7 @@ final class OptimisticClient {
             self.check(id, view, wasEmpty: wasEmpty, what)
             self.shown[id] = view
         }
+        self.lastBases = self.bases
         self.trace?.shown(self.shown)
         self.isDisturbed = false
         self.hadHopeless = self.views.pending.writes.contains(where: \.isHopeless)
@@ -228,7 +231,7 @@ final class OptimisticClient {
         let isWhole =
             request.window == nil
             || (request.outline != nil && request.hasRoom(for: old.state.total) && Self.isWhole(old.state)
-                && Self.isWhole(server))
+                && Self.isWhole(server) && self.lastBases[id].map { request.hasMoreRoom(than: $0.total) } ?? false)
         if old.state.sections.map(\.rows) != view.state.sections.map(\.rows), isWhole {
             Issue.record(
                 "\(what): a confirmation shows \(Self.brief(view)) instead of \(Self.brief(old)) of \(request); pending \(self.views.pending.writes.map { ($0.state, $0.transaction.mutations.map(\.brief)) })"

@@ -86,7 +86,7 @@ struct OptimisticTrace {
             try simulation.run(steps: 40)
             return simulation.trace?.json ?? .null
         }
-        file.add("traces", JSONValue(list: traces))
+        file.add("traces", JSONValue(list: traces + (try RememberedRowTests.traces())))
         return file
     }
 }

@@ -300,6 +300,10 @@ extension ObjectFetchRequest {
     func hasRoom(for rows: Int) -> Bool {
         if case .range(let offset, let limit)? = self.window { offset == 0 && rows <= limit } else { false }
     }
+
+    /// Whether the window is not full with so many rows. A full one hears later, by the position timer, that rows have
+    /// come behind it.
+    func hasMoreRoom(than rows: Int) -> Bool { self.hasRoom(for: rows + 1) }
 }
 
 /// Compares the rows of one prediction with all rows that the server finds.

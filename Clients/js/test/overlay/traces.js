@@ -35,7 +35,9 @@ class Client {
     else if ('lost' in event) pending.lost();
     else if ('view' in event) {
       const view = viewOf(event);
-      this.lists.set(event.view, { id: event.view, head: view.state.revision, state: view.state, view });
+      // One list stays one object: what is remembered of its rows belongs to it.
+      const list = this.lists.get(event.view) ?? { id: event.view };
+      this.lists.set(event.view, Object.assign(list, { head: view.state.revision, state: view.state, view }));
     } else this.lists.delete(event.removed);
   }
 
