@@ -113,8 +113,8 @@ struct Commit {
         var keys: [Key: Int] = [:]
     }
 
-    /// The result of a request, and the index of its outcome. Not a tuple: arrays of these are destroyed with the help of
-    /// their metadata, which costs more.
+    /// The result of a request, and the index of its outcome. Not a tuple: arrays of these are destroyed with the help
+    /// of their metadata, which costs more.
     struct PendingResult {
         let index: Int
         let result: WriteResult
@@ -174,8 +174,8 @@ struct Commit {
     private var mustStop: Bool { self.uncertain != nil || self.lostLead != nil || self.isLogUnavailable }
 
     /// Returns the steps that a request may take at its position in the group. A possibly heavy request that follows
-    /// others is only tried, with the steps of a turn; one that could be prepared is only tried, too. `isFirst`: whether
-    /// no request of the group has a result yet.
+    /// others is only tried, with the steps of a turn; one that could be prepared is only tried, too. `isFirst`:
+    /// whether no request of the group has a result yet.
     @inline(__always)
     func stepsMax(_ request: WriteRequest, isFirst: Bool) -> Int {
         var steps = request.stepsMax

@@ -252,8 +252,8 @@ package final class EngineThread: Sendable {
                 _ = self.mailbox.withLockedValue { $0.stop() }
                 return failed(failure)
             }
-            // During a read the engine leaves the processor to it: a thread that yields while it spins gets its processor
-            // back only when the other one's slice ends.
+            // During a read the engine leaves the processor to it: a thread that yields while it spins gets its
+            // processor back only when the other one's slice ends.
             if !engine.hasBacklog, readsInProgress == 0 {
                 spin.begin(after: requestCount, now: DispatchTime.now().uptimeNanoseconds)
             }

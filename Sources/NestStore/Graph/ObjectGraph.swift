@@ -38,7 +38,7 @@ package final class ObjectGraph {
     private(set) var isBatch = false
     /// Whether missing values are reported at the end of the request, with the other faults that are found there.
     var reportsMissingAtEnd: Bool { self.isBatch || self.layout.hasDeferredChecks }
-    /// The description of the request, for whoever describes it: see `WriteDescription.begin`.
+    /// The description of the request: see `WriteDescription.begin`.
     package let description = WriteDescription(name: "", key: nil, requestHash: 0, sessionNumber: 0)
     /// The memory of the last insert's assignments, for the next one.
     var spareAssignments = Assignments()

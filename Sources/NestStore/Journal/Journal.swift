@@ -2,8 +2,8 @@ import NestProtocol
 import NestModel
 import NestSchema
 
-/// The journal in the store: one row per group commit, and blocks for bulk writes. A class, because each commit uses it:
-/// a copy of its parts would retain each of them.
+/// The journal in the store: one row per group commit, and blocks for bulk writes. A class, because each commit uses
+/// it: a copy of its parts would retain each of them.
 final class Journal {
     let connection: Connection
     let layout: ModelLayout
