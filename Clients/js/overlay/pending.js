@@ -150,11 +150,10 @@ export class Pending {
    * @returns {W[]}
    */
   confirmed(from, to) {
-    const revisionOf = (/** @type {W} */ { revision }) => /** @type {number} */ (revision);
     return [...this.reachedNow, ...this.writes]
       .filter(({ isShown, isHopeless, phase, revision }) => isShown && !isHopeless && revision !== null
         && (phase === 'committed' || phase === 'settled') && from < revision && revision <= to)
-      .sort((a, b) => revisionOf(a) - revisionOf(b));
+      .sort((a, b) => Number(a.revision) - Number(b.revision));
   }
 
   /**
