@@ -2,10 +2,11 @@ import NestModel
 import NestOrder
 
 /// A node of the tree. Only a tree that solely owns a node changes it in place (`makeUnique` before every change).
-/// Shared nodes never change, which gives a tree value semantics.
+/// The rows of shared nodes never change, which gives a tree value semantics.
 ///
 /// A change leaves the digests and sections of its nodes stale, and `summarize` computes them when they are needed:
-/// once for all changes of a batch. A node that is not stale has no stale node below it.
+/// once for all changes of a batch, also in shared nodes. So all trees that share nodes are used by one thread. A node
+/// that is not stale has no stale node below it.
 final class TreeNode {
     static let leafMax = 64
     static let childrenMax = 32

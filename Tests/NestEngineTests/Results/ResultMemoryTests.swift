@@ -114,7 +114,7 @@ import NestProtocol
         while reader.awaitsDrain { try fixture.perform([reader.drain()]) }
         let fetch = SimulatedClient.children(of: EngineFixture.root, [EngineFixture.title])
         let state = try #require(reader.subscriptions[fetch]?.state)
-        #expect(state.rows.map { $0.values[0].stringValue } == (80..<100).map { "title \($0)" })
+        #expect(state.sections.flatMap(\.rows).map { $0.values[0].stringValue } == (80..<100).map { "title \($0)" })
     }
 
     private func rowLogBytes(_ fixture: EngineFixture, _ client: SimulatedClient) throws -> Int {
