@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -90,6 +91,10 @@ ssize_t write(int file, const void *bytes, size_t count) {
 
 ssize_t writev(int file, const struct iovec *parts, int count) {
     TRACED(NEST_TRACE_WRITE, syscall(SYS_writev, file, parts, count));
+}
+
+ssize_t send(int socket, const void *bytes, size_t count, int flags) {
+    TRACED(NEST_TRACE_WRITE, syscall(SYS_sendto, socket, bytes, count, flags, NULL, 0));
 }
 
 int fdatasync(int file) { TRACED(NEST_TRACE_SYNC, (int)syscall(SYS_fdatasync, file)); }

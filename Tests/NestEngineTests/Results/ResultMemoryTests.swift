@@ -102,7 +102,7 @@ import NestProtocol
         try fixture.perform([reader.block()])
         var trims = 0
         for round in 0..<100 {
-            try fixture.write(writer, [EngineFixture.edit(ids[round % 20], "title \(round)")])
+            try fixture.write(writer, [EngineFixture.edit(ids[round % 20], "round \(round)")])
             let bytes = try self.rowLogBytes(fixture, writer)
             try fixture.perform([.tick])
             let kept = try self.rowLogBytes(fixture, writer)
@@ -114,7 +114,7 @@ import NestProtocol
         while reader.awaitsDrain { try fixture.perform([reader.drain()]) }
         let fetch = SimulatedClient.children(of: EngineFixture.root, [EngineFixture.title])
         let state = try #require(reader.subscriptions[fetch]?.state)
-        #expect(state.sections.flatMap(\.rows).map { $0.values[0].stringValue } == (80..<100).map { "title \($0)" })
+        #expect(state.sections.flatMap(\.rows).map { $0.values[0].stringValue } == (80..<100).map { "round \($0)" })
     }
 
     private func rowLogBytes(_ fixture: EngineFixture, _ client: SimulatedClient) throws -> Int {
