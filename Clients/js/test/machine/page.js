@@ -103,9 +103,9 @@ export class Page {
     this.reply('error', { code, retry: 0, retryAfter: 0, message: code, ...details }, id);
   }
 
-  /** The next request of a name. */
+  /** The next request of a name. The client may load a module first, which takes its time on a busy machine. */
   async next(name) {
-    for (let i = 0; i < 50; i++) {
+    for (const end = Date.now() + 20_000; Date.now() < end;) {
       const index = this.sent.findIndex((frame) => frame.name === name);
       if (index >= 0) return this.sent.splice(index, 1)[0];
       await turn();
