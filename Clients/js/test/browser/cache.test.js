@@ -19,12 +19,20 @@ import { IndexedDBCache } from '/nest-client/cache.js';
 
 window.seen = [];
 window.faults = [];
-window.begin = async ({ name = 'lists', isOffline = false, byteCountMax, parents = [1], where } = {}) => {
+/** A socket that opens for the client when the test calls window.release. */
+class HeldSocket extends WebSocket {
+  set onopen(handler) {
+    const released = new Promise((resolve) => { window.release = resolve; });
+    super.onopen = (event) => released.then(() => handler(event));
+  }
+}
+window.begin = async ({ name = 'lists', isOffline = false, isHeld = false, byteCountMax, parents = [1], where } = {}) => {
   const started = performance.now();
   window.cache = await IndexedDBCache.open({ name, byteCountMax, onFault: ({ code }) => window.faults.push(code) });
   // Nothing listens at port 1.
   const nowhere = isOffline && { url: 'ws://127.0.0.1:1/nest' };
-  window.nest = await connect({ cache: window.cache, reconnectPauseMax: 100, ...nowhere });
+  window.nest = await connect({ cache: window.cache, reconnectPauseMax: 100, ...nowhere,
+    ...(isHeld && { WebSocket: HeldSocket }) });
   const items = await window.nest.entity('Item');
   window.lists = parents.map((parent) => {
     let request = items.children(parent).properties('title');
@@ -113,7 +121,10 @@ test('a cache in IndexedDB', { skip }, async (context) => {
         [['snapshot', 'cache', 'cached', false, 'Milk Bread', 'connecting']]);
       assert.equal(await page.evaluate(() => window.nest.server), null);
       await server.nestc(['add', 'Eggs']);
-      await again(page, {});
+      // Otherwise the handshake may end before the cache has been read.
+      await again(page, { isHeld: true });
+      await page.until(() => window.seen.length > 0);
+      await page.evaluate(() => window.release());
       await live(page, 'Milk Bread Eggs');
       const seen = (await page.evaluate(() => window.seen))
         .map(([type, , status, , titles, phase]) => [type, status, titles, phase]);
