@@ -172,7 +172,7 @@ import NestSchema
             }
             for state in states {
                 let (tree, changes) = world.result.state(at: state.revision)
-                let delta = ResultDelta(from: tree, to: world.result.tree, touching: changes.values)
+                let delta = ResultDelta(from: tree, to: world.result.tree, touching: Array(changes.values))
                 for _ in 0..<4 {
                     let old = world.range(of: state.ids.count)
                     // Mostly close to the old window, like a scrolled window.
@@ -199,7 +199,7 @@ import NestSchema
             }
             for state in states {
                 let (tree, changes) = world.result.state(at: state.revision)
-                let delta = ResultDelta(from: tree, to: world.result.tree, touching: changes.values)
+                let delta = ResultDelta(from: tree, to: world.result.tree, touching: Array(changes.values))
                 let isUnchanged = { (id: ObjectID) in !(changes[id]?.isPlaced ?? false) }
                 for (index, row) in state.rows.enumerated() where !world.ids.contains(row.id) {
                     let newIndex = delta.position(ofRemoved: RowKey(position: row.position, id: row.id))

@@ -102,7 +102,7 @@ import NestSchema
             let newest = history.snapshot
             for whole in states {
                 let (back, changes) = history.result.state(at: whole.revision)
-                let delta = ResultDelta(from: back, to: history.result.tree, touching: changes.values)
+                let delta = ResultDelta(from: back, to: history.result.tree, touching: Array(changes.values))
                 for _ in 0..<4 {
                     let oldRange = history.random.range(of: back.count)
                     let newRange = history.random.range(of: newest.total, near: oldRange)

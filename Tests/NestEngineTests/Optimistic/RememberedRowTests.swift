@@ -21,14 +21,44 @@ import Testing
     private var children: FetchSource { FetchSource(object: self.root, relationship: self.number("children")) }
 
     /// The children of the root that are not done.
-    private func list(sort: [OrderingTerm] = []) throws -> ObjectFetchRequest {
+    private func list(
+        sort: [OrderingTerm] = [],
+        section: SectionKey? = nil,
+        window: FetchWindow? = nil
+    ) throws -> ObjectFetchRequest {
         ObjectFetchRequest(
             entity: self.node.number,
             source: self.children,
             projection: [self.number("title")],
             sort: sort,
-            predicate: try FetchPredicate("done == FALSE", of: self.node, in: self.model)
+            predicate: try FetchPredicate("done == FALSE", of: self.node, in: self.model),
+            section: section,
+            window: window
         ).canonical(in: self.model).widened(in: self.model)
+    }
+
+    /// The orders that a list may have.
+    enum Order: CaseIterable {
+        case ofTheOwner
+        case sorted
+        /// In a section for each first letter.
+        case sections
+        /// By a count that the rows do not have: the client does not know it.
+        case unknown
+    }
+
+    private func list(_ order: Order, window: FetchWindow? = nil) throws -> ObjectFetchRequest {
+        let title = OrderingTerm(self.number("title"))
+        switch order {
+        case .ofTheOwner: return try self.list(window: window)
+        case .sorted: return try self.list(sort: [title], window: window)
+        case .sections:
+            let section = SectionKey(.firstCharacter, of: self.number("title"))
+            return try self.list(sort: [title], section: section, window: window)
+        case .unknown:
+            let count = PropertyPath(leaf: .count(self.number("children")))
+            return try self.list(sort: [OrderingTerm(key: .path(count))], window: window)
+        }
     }
 
     private var outline: ObjectFetchRequest {
@@ -57,7 +87,14 @@ import Testing
         }
     }
 
-    private func state(_ request: ObjectFetchRequest, at revision: UInt64, _ nodes: [Node]) -> OverlayView {
+    /// `total`, `start`: of the whole result, and the first row of the window in it.
+    private func state(
+        _ request: ObjectFetchRequest,
+        at revision: UInt64,
+        _ nodes: [Node],
+        total: Int? = nil,
+        start: Int = 0
+    ) -> OverlayView {
         let rows = nodes.map { node in
             let values = request.projection.map { property -> AttributeValue in
                 switch property {
@@ -71,14 +108,18 @@ import Testing
             return Row(id: ObjectID(node.id), values: values)
         }
         let window = WindowPosition(
-            total: rows.count,
+            total: total ?? rows.count,
             sectionTotal: 1,
-            start: WindowStart(row: 0, section: 0, rowInSection: 0)
+            start: WindowStart(row: start, section: 0, rowInSection: start)
         )
+        let sections =
+            request.section == nil
+            ? [ResultsSection(key: .string(""), rows: rows)]
+            : zip(nodes, rows).map { ResultsSection(key: .string(String($0.title.prefix(1))), rows: [$1]) }
         let state = SectionedSnapshot(
             revision: Revision(revision),
             projection: request.projection,
-            sections: [ResultsSection(key: .string(""), rows: rows)],
+            sections: sections,
             window: request.window == nil ? nil : window
         )
         return OverlayView(request: request, state: state)
@@ -113,6 +154,10 @@ import Testing
         }
     }
 
+    private func sections(_ views: OptimisticViews) -> [AttributeValue] {
+        views.shown(self.view)?.state.sections.map(\.key) ?? []
+    }
+
     /// Sets `done` of a row and takes it back, and confirms the first of the two writes.
     private func halfConfirmed(
         _ request: ObjectFetchRequest
@@ -130,17 +175,55 @@ import Testing
         return (views, second)
     }
 
-    @Test(arguments: [false, true]) func rowStaysUntilTheSecondWriteIsConfirmed(isSorted: Bool) throws {
-        let title = OrderingTerm(self.number("title"))
-        let request = try self.list(sort: isSorted ? [title] : [])
+    @Test(arguments: Order.allCases, [false, true])
+    func rowStaysUntilTheSecondWriteIsConfirmed(in order: Order, hasWindow: Bool) throws {
+        let request = try self.list(order, window: hasWindow ? .range(offset: 0, limit: 10) : nil)
         var (views, second) = try self.halfConfirmed(request)
+        let letters: [AttributeValue] = [.string("a"), .string("b"), .string("c")]
+        let sections = order == .sections ? letters : [.string("")]
         #expect(try self.texts(views) == ["a", "bb", "c"])
+        #expect(self.sections(views) == sections)
+        #expect(views.shown(self.view)?.state.window?.total == (hasWindow ? 3 : nil))
         // Others may have changed it.
         #expect(views.shown(self.view)?.isDecided == false)
         views.pending.answered(second, revision: Revision(3), isChanged: true)
         views.took(self.view, self.state(request, at: 3, [Node(2, "a"), Node(3, "bb"), Node(4, "c")]))
         _ = views.publish()
         #expect(try self.texts(views) == ["a", "bb", "c"])
+        #expect(self.sections(views) == sections)
+        #expect(views.shown(self.view)?.state.window?.total == (hasWindow ? 3 : nil))
+        #expect(views.shown(self.view)?.isDecided == true)
+    }
+
+    /// Of ten rows the window shows the third to the fifth. When the row goes, the sixth moves up.
+    @Test(arguments: Order.allCases)
+    func rowStaysInAWindowInTheMiddle(of order: Order) throws {
+        let request = try self.list(order, window: .range(offset: 2, limit: 3))
+        var views = OptimisticViews(model: self.model)
+        views.took(
+            self.view,
+            self.state(request, at: 1, [Node(2, "a"), Node(3, "b"), Node(4, "c")], total: 10, start: 2)
+        )
+        let first = self.write(&views, self.set(3, ["done": .boolean(true)]))
+        let second = self.write(&views, self.set(3, ["done": .boolean(false)]))
+        _ = views.publish()
+        #expect(try self.texts(views) == ["a", "b", "c"])
+        views.pending.answered(first, revision: Revision(2), isChanged: true)
+        views.took(
+            self.view,
+            self.state(request, at: 2, [Node(2, "a"), Node(4, "c"), Node(5, "d")], total: 9, start: 2)
+        )
+        _ = views.publish()
+        #expect(try self.texts(views) == ["a", "b", "c", "d"])
+        #expect(views.shown(self.view)?.isDecided == false)
+        views.pending.answered(second, revision: Revision(3), isChanged: true)
+        views.took(
+            self.view,
+            self.state(request, at: 3, [Node(2, "a"), Node(3, "b"), Node(4, "c")], total: 10, start: 2)
+        )
+        _ = views.publish()
+        #expect(try self.texts(views) == ["a", "b", "c"])
+        #expect(views.shown(self.view)?.state.window?.total == 10)
         #expect(views.shown(self.view)?.isDecided == true)
     }
 
@@ -250,12 +333,12 @@ extension RememberedRowTests {
     /// Traces of rows that go and come back: random histories rarely have them.
     static func traces() throws -> [JSONValue] {
         let tests = try RememberedRowTests()
-        return [try tests.listTrace(sort: []), try tests.listTrace(sort: [OrderingTerm(tests.number("title"))])]
-            + [tests.outlineTrace()]
+        return try Order.allCases.map { try tests.listTrace($0) } + [tests.outlineTrace()]
+            + Order.allCases.map { try tests.listTrace($0, window: .range(offset: 0, limit: 10)) }
     }
 
-    private func listTrace(sort: [OrderingTerm]) throws -> JSONValue {
-        let request = try self.list(sort: sort)
+    private func listTrace(_ order: Order, window: FetchWindow? = nil) throws -> JSONValue {
+        let request = try self.list(order, window: window)
         var client = ScriptedClient(self.model)
         client.show(self.state(request, at: 1, [Node(2, "a"), Node(3, "b"), Node(4, "c")]))
         let first = client.write(self.set(3, ["done": .boolean(true), "title": .string("bb")]))
