@@ -29,8 +29,10 @@ package struct StructuralDifference {
 /// between the rest. O(k log n) for k changed rows; then for each window O(k), plus the rows that enter or leave it at
 /// its ends.
 package struct ResultDelta {
+    /// What is known of a changed row besides its change.
     struct Entry {
-        var change: RowChange
+        /// The index of its change in `changes`, which is not copied.
+        var change: Int
         /// The index among all old rows; `nil` if it is not one.
         var oldIndex: Int?
         var newIndex: Int?
@@ -40,6 +42,7 @@ package struct ResultDelta {
 
     package let old: OrderStatisticTree
     let new: OrderStatisticTree
+    let changes: [RowChange]
     let entries: [Entry]
     /// The indexes of the placed rows. The other rows, the stationary ones, are in the same order in both states.
     let oldPlaced: [Int]
@@ -48,20 +51,24 @@ package struct ResultDelta {
     package init(
         from old: OrderStatisticTree,
         to new: OrderStatisticTree,
-        touching changes: some Sequence<RowChange>
+        touching changes: [RowChange]
     ) {
         self.old = old
         self.new = new
+        self.changes = changes
         var entries: [Entry] = []
         var oldPlaced: [Int] = []
         var newPlaced: [Int] = []
-        for change in changes {
-            let isPlaced = change.isPlaced || change.before == nil || change.after == nil
-            guard change.before != nil || change.after != nil, isPlaced || !change.changed.isEmpty else { continue }
+        entries.reserveCapacity(changes.count)
+        newPlaced.reserveCapacity(changes.count)
+        for index in changes.indices {
+            let (before, after) = (changes[index].before, changes[index].after)
+            let isPlaced = changes[index].isPlaced || before == nil || after == nil
+            guard before != nil || after != nil, isPlaced || !changes[index].changed.isEmpty else { continue }
             let entry = Entry(
-                change: change,
-                oldIndex: change.before.map { old.index(of: $0) },
-                newIndex: change.after.map { new.index(of: $0) },
+                change: index,
+                oldIndex: before.map { old.index(of: $0) },
+                newIndex: after.map { new.index(of: $0) },
                 isPlaced: isPlaced
             )
             entries.append(entry)
@@ -70,15 +77,19 @@ package struct ResultDelta {
             if let index = entry.newIndex { newPlaced.append(index) }
         }
         self.entries = entries
-        self.oldPlaced = oldPlaced.sorted()
-        self.newPlaced = newPlaced.sorted()
+        oldPlaced.sort()
+        newPlaced.sort()
+        self.oldPlaced = oldPlaced
+        self.newPlaced = newPlaced
     }
 
     /// The number of changed rows: an upper bound of the cost of one window, besides its ends.
     package var count: Int { self.entries.count }
 
     /// The old key of a changed row; `nil` if it was not in the result, or did not change.
-    package func oldKey(of id: ObjectID) -> RowKey? { self.entries.first { $0.change.id == id }?.change.before }
+    package func oldKey(of id: ObjectID) -> RowKey? {
+        self.entries.first { self.changes[$0.change].id == id }.flatMap { self.changes[$0.change].before }
+    }
 
     /// Returns the index of the row that took the position of a removed one; the number of rows if there is none. It is
     /// between the same unchanged rows as before, even if these were renumbered. O(log n).
@@ -132,5 +143,5 @@ package func difference(
     to new: OrderStatisticTree,
     touching changes: some Sequence<RowChange>
 ) -> StructuralDifference {
-    ResultDelta(from: old, to: new, touching: changes).whole
+    ResultDelta(from: old, to: new, touching: Array(changes)).whole
 }

@@ -22,6 +22,9 @@ package final class LiveResult {
     }
 
     package let source: ResultSource
+    /// These two of the source are asked for every changed object: without a copy of the source.
+    package let isPaired: Bool
+    package let isComputed: Bool
     package private(set) var tree: OrderStatisticTree
     /// The revision of the last change.
     package private(set) var revision: Revision
@@ -38,6 +41,8 @@ package final class LiveResult {
     /// Makes the result from the rows of the store at a revision.
     package init(source: ResultSource, _ state: LiveState, revision: Revision) {
         self.source = source
+        self.isPaired = source.isPaired
+        self.isComputed = source.isComputed
         self.tree = state.tree
         self.memberTable = state.members
         self.totals = state.totals
@@ -77,6 +82,10 @@ package final class LiveResult {
     /// Returns the row of a computed result, or `nil` if it is not one.
     package func member(_ id: ObjectID) -> Member? { self.memberTable[id] }
 
+    /// Returns the row change that a changed object causes; `nil` if there is none. Precondition: the result is not
+    /// computed.
+    package func rowChange(_ object: ChangedRow) -> RowChange? { self.source.rowChange(object) }
+
     /// Applies the changes up to a revision, each row at most once. `after`: the revision before the first of them;
     /// `nil`: there is one.
     package func apply(_ changes: [RowChange], at revision: Revision, after: Revision? = nil) {
@@ -94,7 +103,7 @@ package final class LiveResult {
                     precondition(isNew, "the row \(change.id) is in the result already")
                 }
             }
-            if self.source.isComputed {
+            if self.isComputed {
                 let member = change.after.map { Member(key: $0, columns: change.columns) }
                 let before = self.memberTable.removeValue(forKey: change.id)
                 self.totals?.apply(change.id, from: before, to: member)

@@ -46,22 +46,25 @@ struct WindowDifference {
     // MARK: Changed rows
 
     private mutating func take(_ entry: ResultDelta.Entry) {
-        let change = entry.change
+        let changes = self.delta.changes
+        let (before, after) = (changes[entry.change].before, changes[entry.change].after)
         let isInOld = entry.oldIndex.map { self.old.range.contains($0) } ?? false
         let isInNew = entry.newIndex.map { self.new.range.contains($0) } ?? false
-        if isInOld, isInNew, let before = change.before, let after = change.after {
+        if isInOld, isInNew, let before, let after {
             if entry.isPlaced { self.keep(entry, before, after) }
-            if !change.changed.isEmpty {
+            let changed = changes[entry.change].changed
+            if !changed.isEmpty {
                 let path = self.new.path(of: after, at: entry.newIndex)
-                self.difference.changedRows.append((path, change.id, change.changed))
+                self.difference.changedRows.append((path, after.id, changed))
             }
         } else if entry.isPlaced {
             // A stationary row enters or leaves only at an end of the window.
-            if isInOld, let before = change.before {
-                let reason: LeaveReason = change.after != nil ? .outOfWindow : change.isDeleted ? .deleted : .unmatched
+            if isInOld, let before {
+                let isDeleted = changes[entry.change].isDeleted
+                let reason: LeaveReason = after != nil ? .outOfWindow : isDeleted ? .deleted : .unmatched
                 self.leave(before, at: entry.oldIndex, reason)
             }
-            if isInNew, let after = change.after { self.enter(after, at: entry.newIndex) }
+            if isInNew, let after { self.enter(after, at: entry.newIndex) }
         }
     }
 

@@ -39,8 +39,10 @@ final class BulkConcern {
         if self.isOverrun { _ = self.noteForOutlines(table) }
         self.count += 1
         self.tables.insert(table)
-        self.results.forEachRouted(object, table) { self.entries[ObjectIdentifier($0)] = $0 }
-        self.results.forEachHolder(object.id, table) { self.entries[ObjectIdentifier($0)] = $0 }
+        if let results = self.results[table: table] {
+            results.forEachRouted(object) { self.entries[ObjectIdentifier($0)] = $0 }
+            self.results.forEachHolder(object.id, results) { self.entries[ObjectIdentifier($0)] = $0 }
+        }
         return !self.isOverrun
     }
 
@@ -63,8 +65,8 @@ final class BulkConcern {
         for table in Set(changes.streamedEntities.compactMap { self.layout[$0]?.number }) {
             self.count += Self.followedMax + 1
             self.tables.insert(table)
-            self.results.forEachRouted(table) { route, entry in
-                if let owner = route.value.referenceValue, !prepared.contains(owner) { return }
+            self.results[table: table]?.forEachRouted { value, entry in
+                if let owner = value.referenceValue, !prepared.contains(owner) { return }
                 self.entries[ObjectIdentifier(entry)] = entry
             }
             if self.outlineTables.contains(table) { self.unlistedTables.insert(table) }

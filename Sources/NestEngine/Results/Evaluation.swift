@@ -21,26 +21,6 @@ struct Evaluation {
         let changes: [RowChange]
     }
 
-    /// The changes of the batch to one result, as collected so far.
-    private struct PendingResult {
-        let entry: ResultRegistry.Entry
-        var changes: [RowChange] = []
-        /// The changes of a computed result.
-        var computedChanges = ComputedChanges()
-        var isLarge = false
-        /// Whether a row may have several changes, because the transaction that inserted it also renumbered it.
-        var isRenumbered = false
-
-        mutating func append(_ change: RowChange, differenceRowsMin: Int) {
-            self.changes.append(change)
-            let count = self.changes.count - 1
-            guard change.isPlaced, count > differenceRowsMin, 3 * count > self.entry.result.tree.count else { return }
-            // With so many changes the log is not kept, so the old values need not be remembered.
-            self.changes[count].changed = []
-            self.isLarge = true
-        }
-    }
-
     private let differenceRowsMin: Int
     private let dependencyChangesMax: Int
     private let nanosecondsMax: Int
@@ -57,7 +37,7 @@ struct Evaluation {
     private(set) var abandoned: [ResultRegistry.Entry] = []
     /// Results that cannot follow the batch, because a sum that they read is beyond the numbers of its type.
     private(set) var failed: [(entry: ResultRegistry.Entry, error: NestError)] = []
-    private var pending: [ObjectIdentifier: PendingResult] = [:]
+    private var pending = PendingResults()
     /// The dependency changes: changes of objects that results depend on and that are not their rows.
     private var related = DependencyChanges()
     /// Whether results depend on objects of a prepared write, which are not known one by one.
@@ -98,15 +78,23 @@ struct Evaluation {
             let tables = changes.streamedEntities.compactMap { store.layout[$0]?.number }
             self.isRelatedUnlisted = tables.contains { registry.watches($0) }
         }
+        // Most objects are of the same entity as the one before.
+        var entity: EntityNumber?
+        var results: TableResults?
         try store.forEachChangedObject(changes, withBlocks: withBlocks) { object in
-            guard let table = store.layout[object.entity]?.number else { return }
-            if registry.watches(table), self.related.count <= self.dependencyChangesMax {
-                self.related.note(object, table)
+            if object.entity != entity {
+                entity = object.entity
+                results = store.layout[object.entity].flatMap { registry[table: $0.number] }
             }
-            guard registry.concerns(table) else { return }
-            registry.forEachBucket(object, table) { self.take(object, $0) }
-            registry.forEachHolder(object.id, table) { self.note(row: object, $0) }
-            registry.forEachPairedByValue(table) { self.note(row: object, $0) }
+            guard let results else { return }
+            if results.isWatched, self.related.count <= self.dependencyChangesMax {
+                self.related.note(object, results.number)
+            }
+            guard results.hasRows else { return }
+            results.forEachBucket(object) { self.take($0, $1) }
+            guard results.isPaired else { return }
+            registry.forEachHolder(object.id, results) { self.note(row: object, $0) }
+            for entry in results.pairedByValue { self.note(row: object, entry) }
         }
         for reposition in changes.repositions { self.take(reposition, registry, store) }
         self.rows.take(changes)
@@ -130,7 +118,7 @@ struct Evaluation {
     mutating func shed(_ entry: ResultRegistry.Entry) {
         if let loading = entry.loading { return loading.overrun() }
         guard !entry.isLagging, !entry.isAbandoned else { return }
-        self.pending[ObjectIdentifier(entry)] = nil
+        self.pending.remove(entry)
         if entry.isUnused {
             entry.isAbandoned = true
             self.abandoned.append(entry)
@@ -165,11 +153,9 @@ struct Evaluation {
 
     /// Adds to the changes of a computed result.
     private mutating func note(_ entry: ResultRegistry.Entry, _ body: (inout ComputedChanges) -> Void) {
-        let id = ObjectIdentifier(entry)
-        body(&self.pending[id, default: PendingResult(entry: entry)].computedChanges)
-        if let count = self.pending[id]?.computedChanges.count,
-            count > max(self.dependencyChangesMax, entry.result.tree.count)
-        {
+        let index = self.pending.index(of: entry)
+        body(&self.pending[index].computedChanges)
+        if self.pending[index].computedChanges.count > max(self.dependencyChangesMax, entry.result.tree.count) {
             self.shed(entry)
         }
     }
@@ -179,11 +165,12 @@ struct Evaluation {
         if self.passes(entry) { return }
         entry.evaluations += 1
         if let loading = entry.loading { return loading.note(candidate: object, self.revision) }
-        guard !entry.result.source.isPaired else { return self.note(entry) { $0.note(pair: object) } }
-        guard !entry.result.source.isComputed else { return self.note(entry) { $0.note(row: object) } }
-        guard let change = entry.result.source.rowChange(object) else { return }
-        self.pending[ObjectIdentifier(entry), default: PendingResult(entry: entry)]
-            .append(change, differenceRowsMin: self.differenceRowsMin)
+        let result = entry.result
+        guard !result.isPaired else { return self.note(entry) { $0.note(pair: object) } }
+        guard !result.isComputed else { return self.note(entry) { $0.note(row: object) } }
+        guard let change = result.rowChange(object) else { return }
+        let index = self.pending.index(of: entry)
+        self.pending[index].append(change, differenceRowsMin: self.differenceRowsMin)
     }
 
     /// Replaces the key of a renumbered row; its index in the order stays the same. A row that the same transaction
@@ -192,16 +179,15 @@ struct Evaluation {
         guard let layout = store.layout[reposition.entity], let slot = layout.slot(of: reposition.property) else {
             return
         }
-        registry.forEach(layout.number, slot, .reference(reposition.owner)) { entry in
+        registry[table: layout.number]?.forEach(slot, .reference(reposition.owner)) { entry in
             guard entry.result.source.orderingPlace != nil, !self.passes(entry) else { return }
             if let loading = entry.loading { return loading.note(reposition, self.revision) }
             guard !entry.result.source.isComputed else {
                 return self.note(entry) { $0.note(renumbered: reposition.id) }
             }
-            self.pending[ObjectIdentifier(entry), default: PendingResult(entry: entry)].changes.append(
-                RowChange(reposition)
-            )
-            self.pending[ObjectIdentifier(entry)]?.isRenumbered = true
+            let index = self.pending.index(of: entry)
+            self.pending[index].changes.append(RowChange(reposition))
+            self.pending[index].isRenumbered = true
         }
     }
 
@@ -215,8 +201,7 @@ struct Evaluation {
         base: Revision
     ) throws(StoreError) {
         if self.related.count > 0 || self.isRelatedUnlisted { try self.follow(registry, store, state) }
-        let all = self.pending.values.sorted { $0.entry.number < $1.entry.number }
-        self.pending = [:]
+        let all = self.pending.take()
         state.beginTurn()
         defer { state.endTurn() }
         for pending in all {
@@ -281,12 +266,13 @@ struct Evaluation {
                 if known == nil { known = try store.row(path.table, id) }
                 guard let row = known else { continue }
                 let object = ChangedRow(entity: row.entity, id: id, before: row, after: row)
-                let affect = { (entry: ResultRegistry.Entry) in
+                func affect(_ entry: ResultRegistry.Entry) {
                     if entry.watched.contains(path) { self.affect(id, entry) }
                 }
-                registry.forEachCandidate(object, path.table, affect)
-                registry.forEachHolder(id, path.table, affect)
-                registry.forEachPairedByValue(path.table, affect)
+                guard let results = registry[table: path.table] else { continue }
+                results.forEachCandidate(object, affect)
+                registry.forEachHolder(id, results, affect)
+                for entry in results.pairedByValue { affect(entry) }
             }
         }
     }
@@ -303,24 +289,6 @@ struct Evaluation {
         self.note(entry) { $0.note(affected: id) }
     }
 
-    /// Returns the net change of each row, in the order of their first changes.
-    private static func merged(_ changes: [RowChange]) -> [RowChange] {
-        var net: [RowChange] = []
-        net.reserveCapacity(changes.count)
-        var indexOfRow = [ObjectID: Int](minimumCapacity: changes.count)
-        var hasVanished = false
-        for change in changes {
-            guard let index = indexOfRow[change.id] else {
-                indexOfRow[change.id] = net.count
-                net.append(change)
-                continue
-            }
-            net[index].merge(change)
-            hasVanished = hasVanished || net[index].before == nil && net[index].after == nil
-        }
-        return hasVanished ? net.filter { $0.before != nil || $0.after != nil } : net
-    }
-
     /// Returns the changes of a result's rows, at most one for each row.
     private func changes(_ pending: PendingResult, _ state: RelatedState) throws(StoreError) -> (
         changes: [RowChange], isLarge: Bool
@@ -332,9 +300,7 @@ struct Evaluation {
             return try computedChanges.rowChanges(of: result, countMax: countMax, state)
         }
         var changes = pending.changes
-        if self.rows.isOfSeveralRevisions || pending.isRenumbered {
-            changes = Self.merged(changes)
-        }
+        if self.rows.isOfSeveralRevisions || pending.isRenumbered { changes = changes.merged() }
         if result.source.isFiltered {
             // Only the position of a renumbered object is known: it may be of another entity.
             changes = changes.filter { $0.before.map { result.tree.contains($0) } ?? true }

@@ -68,7 +68,7 @@ final class ResultRegistry {
         /// The cost of one changed object for all results of the bucket.
         private(set) var cost = EvaluationCost(nanoseconds: 0)
 
-        fileprivate func append(_ entry: Entry) {
+        func append(_ entry: Entry) {
             self.entries.append(entry)
             self.cost = self.cost + entry.cost
             entry.bucket = self
@@ -118,21 +118,12 @@ final class ResultRegistry {
 
     private var entries: [ResultKey: Entry] = [:]
     private var lastNumber: UInt64 = 0
-    private var routes: [Route: Bucket] = [:]
-    /// The slots by which results are looked up, by table, with the number of results for each slot.
-    private var slots: [EntityNumber: [Int: Int]] = [:]
-    /// Results without a route, which any object of the table may affect, by table.
-    private var whole: [EntityNumber: Bucket] = [:]
+    /// The look-up by table. A table without results has none.
+    private var tables: [EntityNumber: TableResults] = [:]
     /// The rows of paired results. The values of such an object do not lead to the result.
     private var holders: [ObjectID: Holders] = [:]
-    /// The number of paired results with rows of a table.
-    private var paired: [EntityNumber: Int] = [:]
-    /// Paired results with a predicate, by the table of their rows: an object may enter by its values alone.
-    private var pairedByValue: [EntityNumber: [Entry]] = [:]
     /// The results that read each path.
     private var watchers: [CompiledPath: [Entry]] = [:]
-    /// The number of results whose paths or sub-trees go through a table.
-    private var watchedTables: [EntityNumber: Int] = [:]
     private var subtreeWatchers: [SubtreeKey: [Entry]] = [:]
 
     var count: Int { self.entries.count }
@@ -153,20 +144,14 @@ final class ResultRegistry {
     private func follow(_ entry: Entry) {
         let key = entry.key
         entry.isFollowing = true
-        if let route = Self.route(key.source) {
-            let bucket = self.routes[route] ?? Bucket()
-            self.routes[route] = bucket
-            bucket.append(entry)
-            self.slots[route.table, default: [:]][route.slot, default: 0] += 1
-        } else {
-            let bucket = self.whole[key.source.table] ?? Bucket()
-            self.whole[key.source.table] = bucket
-            bucket.append(entry)
-        }
+        let route = Self.route(key.source)
+        self.change(route?.table ?? key.source.table) { $0.bucket(for: route).append(entry) }
         if key.source.isPaired {
-            self.paired[key.source.table, default: 0] += 1
+            self.change(key.source.table) {
+                $0.pairedCount += 1
+                if key.source.filter != nil { $0.pairedByValue.append(entry) }
+            }
             if entry.loading == nil { for id in entry.result.members { self.hold(id, entry) } }
-            if key.source.filter != nil { self.pairedByValue[key.source.table, default: []].append(entry) }
         }
         for path in entry.watched { self.watchers[path, default: []].append(entry) }
         for subtree in key.source.filter?.subtrees ?? [] { self.subtreeWatchers[subtree, default: []].append(entry) }
@@ -208,7 +193,7 @@ final class ResultRegistry {
     /// Registers a result whose rows are not known yet for every object of its table.
     private func noteLoading(_ entry: Entry) {
         let source = entry.key.source
-        if source.isPaired, source.filter == nil { self.pairedByValue[source.table, default: []].append(entry) }
+        if source.isPaired, source.filter == nil { self.change(source.table) { $0.pairedByValue.append(entry) } }
     }
 
     /// Makes a result current after its background read.
@@ -217,7 +202,7 @@ final class ResultRegistry {
         entry.isLagging = false
         guard entry.key.source.isPaired else { return }
         if entry.key.source.filter == nil {
-            self.pairedByValue[entry.key.source.table]?.removeAll { $0 === entry }
+            self.change(entry.key.source.table) { $0.pairedByValue.removeAll { $0 === entry } }
         }
         for id in entry.result.members { self.hold(id, entry) }
     }
@@ -229,8 +214,14 @@ final class ResultRegistry {
     }
 
     private func count(_ table: EntityNumber, _ difference: Int) {
-        let count = self.watchedTables[table, default: 0] + difference
-        self.watchedTables[table] = count > 0 ? count : nil
+        self.change(table) { $0.watcherCount += difference }
+    }
+
+    /// Changes the results of a table, and forgets the table if there are none left.
+    private func change(_ number: EntityNumber, _ body: (TableResults) -> Void) {
+        let table = self.tables[number] ?? TableResults(number)
+        body(table)
+        self.tables[number] = table.isEmpty ? nil : table
     }
 
     func remove(_ key: ResultKey) {
@@ -244,17 +235,14 @@ final class ResultRegistry {
         entry.isFollowing = false
         let key = entry.key
         entry.bucket?.remove(entry)
-        if let route = Self.route(key.source) {
-            if self.routes[route]?.entries.isEmpty ?? false { self.routes[route] = nil }
-            let left = (self.slots[route.table]?[route.slot] ?? 1) - 1
-            self.slots[route.table]?[route.slot] = left > 0 ? left : nil
-        } else if self.whole[key.source.table]?.entries.isEmpty ?? false {
-            self.whole[key.source.table] = nil
-        }
+        let route = Self.route(key.source)
+        self.change(route?.table ?? key.source.table) { $0.dropEmptyBucket(of: route) }
         if key.source.isPaired {
-            self.paired[key.source.table, default: 1] -= 1
+            self.change(key.source.table) {
+                $0.pairedCount -= 1
+                $0.pairedByValue.removeAll { $0 === entry }
+            }
             if entry.loading == nil { for id in entry.result.members { self.release(id, entry) } }
-            self.pairedByValue[key.source.table]?.removeAll { $0 === entry }
         }
         for path in entry.watched {
             self.watchers[path]?.removeAll { $0 === entry }
@@ -280,73 +268,28 @@ final class ResultRegistry {
 
     // MARK: Results that a change affects
 
-    /// Whether any result has rows or pairs of this table.
-    func concerns(_ table: EntityNumber) -> Bool {
-        !(self.slots[table]?.isEmpty ?? true) || self.whole[table] != nil || self.hasPaired(table)
-    }
+    /// The results of a table; `nil` if there are none.
+    subscript(table number: EntityNumber) -> TableResults? { self.tables[number] }
 
     /// Whether a changed object may affect any result.
-    func isConcerned(_ object: ChangedRow, _ table: EntityNumber) -> Bool {
-        if self.watches(table) { return true }
-        guard self.concerns(table) else { return false }
-        if !(self.pairedByValue[table]?.isEmpty ?? true) || self.holders[object.id] != nil { return true }
+    func isConcerned(_ object: ChangedRow, _ number: EntityNumber) -> Bool {
+        guard let table = self.tables[number] else { return false }
+        if table.isWatched || !table.pairedByValue.isEmpty || self.holders[object.id] != nil { return true }
         var isCandidate = false
-        self.forEachCandidate(object, table) { _ in isCandidate = true }
+        table.forEachCandidate(object) { _ in isCandidate = true }
         return isCandidate
-    }
-
-    private func hasPaired(_ table: EntityNumber) -> Bool { self.paired[table, default: 0] > 0 }
-
-    /// Calls `body` with each result that an object or a pair of a table was in, or is in, by its own values. The cost
-    /// does not depend on the number of other results.
-    func forEachCandidate(_ object: ChangedRow, _ table: EntityNumber, _ body: (Entry) -> Void) {
-        self.forEachBucket(object, table) { for entry in $0.entries { body(entry) } }
-    }
-
-    /// Calls `body` with the bucket of each of these results.
-    func forEachBucket(_ object: ChangedRow, _ table: EntityNumber, _ body: (Bucket) -> Void) {
-        if let bucket = self.whole[table] { body(bucket) }
-        self.forEachRoutedBucket(object, table, body)
-    }
-
-    /// Calls `body` with those of these results that are found by a value.
-    func forEachRouted(_ object: ChangedRow, _ table: EntityNumber, _ body: (Entry) -> Void) {
-        self.forEachRoutedBucket(object, table) { for entry in $0.entries { body(entry) } }
-    }
-
-    /// Calls `body` with the results of a table that are found by a value. O(all results).
-    func forEachRouted(_ table: EntityNumber, _ body: (Route, Entry) -> Void) {
-        for (route, bucket) in self.routes where route.table == table {
-            for entry in bucket.entries { body(route, entry) }
-        }
     }
 
     /// Returns the results that any object of a table may affect: those of all its objects, those that may contain it
     /// by its values, and those that read other objects.
-    func unrouted(_ table: EntityNumber) -> [Entry] {
-        var all = (self.whole[table]?.entries ?? []) + (self.pairedByValue[table] ?? [])
-        if self.watches(table) { all += self.watching }
-        return all
+    func unrouted(_ number: EntityNumber) -> [Entry] {
+        guard let table = self.tables[number] else { return [] }
+        return (table.whole?.entries ?? []) + table.pairedByValue + (table.isWatched ? Array(self.watching) : [])
     }
 
-    private func forEachRoutedBucket(_ object: ChangedRow, _ table: EntityNumber, _ body: (Bucket) -> Void) {
-        guard let slots = self.slots[table] else { return }
-        for slot in slots.keys {
-            let before = object.before?.values[slot] ?? .null
-            let after = object.after?.values[slot] ?? .null
-            if !before.isNull, let bucket = self.routes[Route(table: table, slot: slot, value: before)] { body(bucket) }
-            guard !after.isNull, after != before else { continue }
-            if let bucket = self.routes[Route(table: table, slot: slot, value: after)] { body(bucket) }
-        }
-    }
-
-    func forEach(_ table: EntityNumber, _ slot: Int, _ value: AttributeValue, _ body: (Entry) -> Void) {
-        for entry in self.routes[Route(table: table, slot: slot, value: value)]?.entries ?? [] { body(entry) }
-    }
-
-    /// Calls `body` with each paired result that an object is a row of.
-    func forEachHolder(_ id: ObjectID, _ table: EntityNumber, _ body: (Entry) -> Void) {
-        guard self.hasPaired(table) else { return }
+    /// Calls `body` with each paired result that an object of a table is a row of.
+    func forEachHolder(_ id: ObjectID, _ table: TableResults, _ body: (Entry) -> Void) {
+        guard table.pairedCount > 0 else { return }
         switch self.holders[id] {
         case nil: break
         case .one(let entry): body(entry)
@@ -357,7 +300,7 @@ final class ResultRegistry {
     // MARK: Results that read other objects
 
     /// Whether any result depends on objects of this table other than its rows.
-    func watches(_ table: EntityNumber) -> Bool { self.watchedTables[table] != nil }
+    func watches(_ table: EntityNumber) -> Bool { self.tables[table]?.isWatched ?? false }
 
     var watchedPaths: some Collection<CompiledPath> { self.watchers.keys }
 
@@ -368,11 +311,6 @@ final class ResultRegistry {
     /// Every result that depends on objects other than its rows.
     var watching: some Collection<Entry> {
         self.entries.values.filter { !$0.watched.isEmpty || !($0.key.source.filter?.subtrees.isEmpty ?? true) }
-    }
-
-    /// Calls `body` with each paired result that an object of a table may be a row of by its values.
-    func forEachPairedByValue(_ table: EntityNumber, _ body: (Entry) -> Void) {
-        for entry in self.pairedByValue[table] ?? [] { body(entry) }
     }
 
     // MARK: Rows of paired results

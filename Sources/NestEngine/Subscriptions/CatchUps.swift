@@ -75,7 +75,7 @@ final class CatchUps {
             return .unknown(reason: "too many changes since revision \(base)")
         }
         let (tree, changes) = result.state(at: base)
-        let delta = ResultDelta(from: tree, to: result.tree, touching: changes.values)
+        let delta = ResultDelta(from: tree, to: result.tree, touching: Array(changes.values))
         self.admission.work += changes.count
         self.deltas[key] = delta
         return .delta(delta)

@@ -37,6 +37,8 @@ final class View {
     var key: ViewKey
     /// The slots of the projection: `EntityLayout.entitySlot` for the object's own entity; columns last.
     let slots: [Int]
+    /// Whether `slots` are 0, 1, 2 and so on.
+    let hasSlotsInOrder: Bool
     /// The revision of the view's previous change, at which its next diff starts.
     var lastChange: Revision
     /// The rows of the result that the view shows, at the result's revision.
@@ -57,6 +59,7 @@ final class View {
         self.id = id
         self.key = key
         self.slots = slots
+        self.hasSlotsInOrder = slots.elementsEqual(slots.indices)
         self.lastChange = result.revision
         self.anchor = anchor
         self.range = 0..<0

@@ -67,9 +67,12 @@ struct ViewDiffs {
             guard let column = EntityLayout.column(ofSlot: slot) else { return row[slot: slot] }
             return result.member(id)?.columns[column] ?? .null
         }
+        diff.insertedRows.reserveCapacity(net.insertedRows.count)
         for inserted in net.insertedRows {
             let row = try row(inserted.id)
-            let values = view.slots.map { value($0, inserted.id, row) }
+            // A view of all stored properties shares the object's values.
+            let isWhole = view.hasSlotsInOrder && view.slots.count == row.values.count
+            let values = isWhole ? row.values : view.slots.map { value($0, inserted.id, row) }
             diff.insertedRows.append(.init(path: inserted.path, row: Row(id: inserted.id, values: values)))
         }
         for changed in net.changedRows {
