@@ -44,6 +44,9 @@ package struct PendingWrites: Sendable {
         package fileprivate(set) var state = State.queued
         /// Whether it was sent before.
         fileprivate var wasSent = false
+        /// Whether a connection was lost before its answer. Until the answer it is not known whether the states that
+        /// arrive have it.
+        fileprivate var isUnknown = false
         /// Whether the client has asked to undo it. It is then not shown any more.
         package fileprivate(set) var isRetracted = false
         /// Whether the server has it and the undo that was asked for has not arrived: it would be shown again.
@@ -71,6 +74,13 @@ package struct PendingWrites: Sendable {
 
     /// Whether the changes of an own write are arriving: some views have it, and others do not yet.
     package var isArriving: Bool { !self.open.isEmpty || self.writes.contains(where: \.isBeingUndone) }
+
+    /// Whether a write is under way again whose answer was lost: the states that arrive may have it already.
+    package var isRepeating: Bool {
+        self.writes.contains { write in
+            if case .sent = write.state { write.isUnknown } else { false }
+        }
+    }
 
     // MARK: The client
 
@@ -149,6 +159,7 @@ package struct PendingWrites: Sendable {
     package mutating func named(_ request: UInt64, _ revision: Revision) {
         guard let index = self.writes.firstIndex(where: { $0.state == .sent(request: request) }) else { return }
         self.writes[index].state = .committed(revision)
+        self.writes[index].isUnknown = false
         self.open.insert(revision)
     }
 
@@ -166,6 +177,7 @@ package struct PendingWrites: Sendable {
             return true
         }
         self.writes[index].state = .committed(revision)
+        self.writes[index].isUnknown = false
         return false
     }
 
@@ -205,7 +217,10 @@ package struct PendingWrites: Sendable {
     package mutating func connectionLost() {
         self.open = []
         for index in self.writes.indices {
-            if case .sent = self.writes[index].state { self.writes[index].state = .doubtful }
+            if case .sent = self.writes[index].state {
+                self.writes[index].state = .doubtful
+                self.writes[index].isUnknown = true
+            }
             // Nothing is held back for an undo whose answer may be far.
             if self.writes[index].isBeingUndone { self.writes[index].isUndone = true }
         }

@@ -13,6 +13,8 @@ actor OptimisticCore {
     private static let sentMax = 16
     /// The pause before a write is sent again that the server could not carry out now.
     private static let retryPause = TimeAmount.milliseconds(200)
+    /// How long lists wait after a reconnection for the answers that were lost.
+    private static let repetitionMax = TimeAmount.seconds(2)
 
     nonisolated let eventLoop: any EventLoop
     nonisolated let unownedExecutor: UnownedSerialExecutor
@@ -33,6 +35,8 @@ actor OptimisticCore {
     /// Why the client is closed.
     private var closure: NestError?
     private var isPublishDue = false
+    /// When lists stop to wait for the answers to repeated writes; `nil`: none is repeated.
+    private var waitsUntil: NIODeadline?
 
     init(_ core: ClientCore, _ model: ManagedObjectModel, _ stock: ReservedIDStock) {
         self.core = core
@@ -380,9 +384,24 @@ actor OptimisticCore {
         }
     }
 
+    /// Whether lists wait for no answers to repeated writes, or have waited long enough.
+    private var isDoneWaiting: Bool {
+        guard self.views.pending.isRepeating else {
+            self.waitsUntil = nil
+            return true
+        }
+        let now = NIODeadline.now()
+        if self.waitsUntil == nil {
+            self.waitsUntil = now + Self.repetitionMax
+            self.publishAgain(in: Self.repetitionMax)
+        }
+        return self.waitsUntil.map { now >= $0 } ?? true
+    }
+
     private func publish() {
         self.takeStates()
-        let (shown, settled) = self.views.publish()
+        guard self.isDoneWaiting else { return }
+        let (shown, settled) = self.views.publish(isForced: true)
         // A program that sees the state finds its writes settled.
         for id in settled { self.handles[id]?.become(.settled) }
         for (id, view) in shown { self.show(view, id) }
@@ -420,7 +439,11 @@ actor OptimisticCore {
             if list.hasState, list.isHeld || !changes.isEmpty {
                 let wasHeld = list.isHeld
                 let isDue = list.isDue(after: changes, end: end, shown: self.views.shown(id))
-                if isDue { self.views.took(id, list.view) } else if !wasHeld { self.releaseLater() }
+                if isDue {
+                    self.views.took(id, list.view)
+                } else if !wasHeld {
+                    self.publishAgain(in: FollowedList.heldMax)
+                }
             }
             if list.hasState, hasNewFolds { self.views.folded(id, list.view) }
             switch changes.last {
@@ -439,8 +462,8 @@ actor OptimisticCore {
     }
 
     /// Shows states that are held back, once they have waited long enough.
-    private func releaseLater() {
-        _ = self.eventLoop.scheduleTask(in: FollowedList.heldMax) { [weak core = self.core] in
+    private func publishAgain(in pause: TimeAmount) {
+        _ = self.eventLoop.scheduleTask(in: pause) { [weak core = self.core] in
             core?.assumeIsolated { $0.optimistic?.assumeIsolated { $0.publishSoon() } }
         }
     }

@@ -13,6 +13,10 @@ enum OptimisticMutant: CaseIterable {
     case missesStates
     /// A refused write stays.
     case keepsRefused
+    /// A write goes from all views when one of them has it.
+    case forgetsInAllViews
+    /// A row that is made gets another id with its confirmation.
+    case renamesIDs
 }
 
 /// A client that shows its writes before they are confirmed, without a socket. It checks every state that it shows.
@@ -83,7 +87,9 @@ final class OptimisticClient {
     /// Sends the oldest waiting writes: first those whose answer was lost.
     func send(_ count: Int) -> [EngineInput] {
         self.waiting.prefix(count).map { write in
-            let transaction = WriteTransaction(key: self.keys[write.id], mutations: write.transaction.mutations)
+            var mutations = write.transaction.mutations
+            if self.mutant == .renamesIDs { mutations = mutations.map(\.withoutID) }
+            let transaction = WriteTransaction(key: self.keys[write.id], mutations: mutations)
             let (request, input) = self.client.request(.transaction(transaction))
             self.views.pending.sent(write.id, request: UInt64(request))
             self.trace?.event("sent", write.id)
@@ -161,8 +167,6 @@ final class OptimisticClient {
         self.requests = [:]
         self.views.pending.connectionLost()
         self.trace?.lost()
-        // Whether the writes were made shows only later.
-        self.isDisturbed = true
     }
 
     // MARK: Showing
@@ -196,6 +200,12 @@ final class OptimisticClient {
             self.counts["held", default: 0] += 1
             return
         }
+        guard !self.views.pending.isRepeating else {
+            self.counts["held after a cut", default: 0] += 1
+            return
+        }
+        if self.mutant == .forgetsInAllViews { self.forgetArrived() }
+        if Set(self.bases.values.map(\.revision)).count > 1 { self.counts["of several revisions", default: 0] += 1 }
         let pending = self.views.pending
         for (id, view) in self.views.publish().shown {
             let wasEmpty = pending.laid(at: self.bases[id]!.revision).isEmpty
@@ -209,6 +219,16 @@ final class OptimisticClient {
         self.counts["publishes", default: 0] += 1
     }
 
+    /// A mistake: forgets the writes that any view has.
+    private func forgetArrived() {
+        let newest = self.bases.values.map(\.revision).max() ?? Revision(0)
+        for write in self.views.pending.writes {
+            if case .committed(let revision) = write.state, revision <= newest {
+                _ = self.views.pending.refused(write.id)
+            }
+        }
+    }
+
     private func check(_ id: OptimisticViews.ID, _ view: OverlaidView, wasEmpty: Bool, _ what: String) {
         let request = self.numbers.first { $0.value == id }!.key
         let what = "\(what), session \(self.client.session.low % 1_000), view \(id.rawValue)"
@@ -218,6 +238,7 @@ final class OptimisticClient {
         if wasEmpty, view.state != server {
             Issue.record("\(what): differs from the server's state, though nothing is pending")
         }
+        self.checkDeleted(view, rows, what)
         guard let old = self.shown[id] else { return }
         if view.state.revision < old.state.revision { Issue.record("\(what): an older state") }
         // Only own writes lie between the two states.
@@ -239,6 +260,21 @@ final class OptimisticClient {
         }
     }
 
+    /// An object that a pending write deletes is not shown, unless the client cannot know whether it goes.
+    private func checkDeleted(_ view: OverlaidView, _ rows: [Row], _ what: String) {
+        var deleted: Set<ObjectID> = []
+        for write in self.views.pending.laid(at: view.state.revision) {
+            for case .delete(let object) in write.transaction.mutations where object.rawValue > 0 {
+                deleted.insert(ObjectID(object.rawValue))
+            }
+        }
+        guard !deleted.isEmpty else { return }
+        self.counts["under a delete", default: 0] += 1
+        for row in rows where deleted.contains(row.id) && !view.undecided.contains(row.id) && view.doubts == 0 {
+            Issue.record("\(what): \(row.id) is shown under its pending delete")
+        }
+    }
+
     /// Whether a window shows all rows.
     private static func isWhole(_ state: SectionedSnapshot) -> Bool {
         state.window.map { $0.start.row == 0 && $0.total == state.total } ?? true
@@ -246,5 +282,13 @@ final class OptimisticClient {
 
     private static func brief(_ view: OverlaidView) -> String {
         "\(view.state.sections.flatMap { $0.rows.map { "\($0.id)\($0.values)" } })"
+    }
+}
+
+extension Mutation {
+    /// The same step without the id that it gives to a new object.
+    fileprivate var withoutID: Mutation {
+        guard case .insertAs(_, let entity, let values, let placements) = self else { return self }
+        return .insert(entity: entity, values: values, placements: placements)
     }
 }

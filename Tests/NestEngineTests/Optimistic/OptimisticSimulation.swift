@@ -148,9 +148,16 @@ final class OptimisticSimulation {
         client.connectionLost()
         try self.perform([.disconnected(client.client.connection)])
         if self.random.oneIn(2) { try self.writeOfAnother() }
-        // Writes are sent again before the lists are.
         let greeting = client.client.connect(as: self.newConnection())
-        try self.perform([greeting] + client.send(100) + client.client.resumeAll())
+        let (writes, lists) = (client.send(100), client.client.resumeAll())
+        if self.random.oneIn(2) {
+            try self.perform([greeting] + writes + lists)
+        } else {
+            // The lists come before the answers to the writes: nothing is shown in between.
+            try self.perform([greeting] + lists)
+            if self.random.oneIn(2) { try self.writeOfAnother() }
+            try self.perform(writes)
+        }
         self.counts["cuts", default: 0] += 1
     }
 

@@ -33,10 +33,16 @@ import Testing
             try simulation.run(steps: Seeds.steps(120))
             counts.merge(simulation.counts) { $0 + $1 }
         }
+        let minima = [
+            "publishes": 5_000, "confirmations": 150, "confirmed outlines": 30, "cuts": 100, "held": 800,
+            "held after a cut": 20, "of several revisions": 100, "refused": 60, "replayed": 8, "under a delete": 100,
+        ]
+        for (name, least) in minima where Seeds.isUsual { #expect(counts[name, default: 0] > least, "\(counts)") }
         print(
             "optimistic: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))"
         )
     }
+
     /// The laws find a client that breaks them.
     @Test(arguments: OptimisticMutant.allCases) func mutantIsFound(_ mutant: OptimisticMutant) throws {
         try withKnownIssue {

@@ -1,0 +1,170 @@
+import NestModel
+import NestOverlay
+import NestTestSupport
+import Testing
+
+/// The states of a write that is shown before it is confirmed, one step at a time.
+@Suite struct PendingWritesTests {
+    private let model: ManagedObjectModel
+    private let node: EntityDescription
+    private let title: PropertyNumber
+    private let view = OptimisticViews.ID(1)
+
+    init() throws {
+        self.model = try ModelDraft.tree.compile()
+        self.node = try #require(self.model.entities.first { $0.name == "Node" })
+        self.title = try #require(self.node.propertyNumber(named: "title"))
+    }
+
+    private func edit(_ title: String) -> UnconfirmedTransaction {
+        let assignment = PropertyAssignment(self.title, .value(.string(title)))
+        return UnconfirmedTransaction([.update(.object(ObjectID(1)), values: [assignment])], time: 0)
+    }
+
+    private func state(at revision: UInt64, _ title: String) -> OverlayView {
+        let request = ObjectFetchRequest(entity: self.node.number, projection: [self.title])
+            .canonical(in: self.model).widened(in: self.model)
+        let row = Row(id: ObjectID(1), values: [.string(title)])
+        let state = SectionedSnapshot(
+            revision: Revision(revision),
+            projection: request.projection,
+            sections: [ResultsSection(key: .string(""), rows: [row])]
+        )
+        return OverlayView(request: request, state: state)
+    }
+
+    private func text(_ views: OptimisticViews) -> AttributeValue? {
+        views.shown(self.view)?.state.sections.first?.rows.first?.values.first
+    }
+
+    // MARK: A lost connection
+
+    /// Another has changed the row after the write. Laid over that state, the write would show its own value again.
+    @Test func nothingIsShownUntilALostAnswerIsHere() {
+        var views = OptimisticViews(model: self.model)
+        views.took(self.view, self.state(at: 1, "old"))
+        let write = views.pending.add(self.edit("mine"))
+        views.pending.sent(write, request: 7)
+        _ = views.publish()
+        #expect(self.text(views) == .string("mine"))
+        views.pending.connectionLost()
+        #expect(views.pending[write]?.state == .doubtful)
+        // Without a connection other lists go on.
+        #expect(!views.pending.isRepeating)
+        views.pending.sent(write, request: 7)
+        views.took(self.view, self.state(at: 9, "theirs"))
+        #expect(views.pending.isRepeating)
+        #expect(views.publish().shown.isEmpty)
+        #expect(self.text(views) == .string("mine"))
+        views.pending.answered(write, revision: Revision(5), isChanged: true)
+        #expect(!views.pending.isRepeating)
+        #expect(views.publish().settled == [write])
+        #expect(self.text(views) == .string("theirs"))
+        #expect(views.pending.writes.isEmpty)
+    }
+
+    @Test func listsWaitForALostAnswerOnlyUntilTheyAreForced() {
+        var views = OptimisticViews(model: self.model)
+        let write = views.pending.add(self.edit("mine"))
+        views.pending.sent(write, request: 1)
+        views.pending.connectionLost()
+        views.pending.sent(write, request: 1)
+        views.took(self.view, self.state(at: 2, "old"))
+        #expect(views.publish().shown.isEmpty)
+        #expect(views.publish(isForced: true).shown.map(\.id) == [self.view])
+        #expect(self.text(views) == .string("mine"))
+    }
+
+    @Test func aWriteThatWasNeverSentHoldsNothingBack() {
+        var views = OptimisticViews(model: self.model)
+        let write = views.pending.add(self.edit("mine"))
+        views.pending.connectionLost()
+        #expect(views.pending[write]?.state == .queued)
+        views.pending.sent(write, request: 1)
+        views.took(self.view, self.state(at: 2, "old"))
+        #expect(views.publish().shown.count == 1)
+    }
+
+    // MARK: Undo
+
+    @Test func onlyAWriteThatWasNotSentIsWithdrawn() {
+        var pending = PendingWrites()
+        let (one, two) = (pending.add(self.edit("1")), pending.add(self.edit("2")))
+        pending.sent(one, request: 1)
+        #expect(pending.withdraw(one) == nil)
+        // Also if it must be sent again.
+        pending.requeue(one)
+        #expect(pending.withdraw(one) == nil)
+        #expect(pending.withdraw(two)?.id == two)
+        #expect(pending.writes.map(\.id) == [one])
+    }
+
+    @Test func aRetractedWriteIsShownAgainIfItsUndoIsRefused() {
+        var pending = PendingWrites()
+        let write = pending.add(self.edit("1"))
+        pending.sent(write, request: 1)
+        pending.retract(write)
+        #expect(pending.laid(at: Revision(1)).isEmpty)
+        pending.undone(write, didUndo: false)
+        #expect(pending.laid(at: Revision(1)).map(\.id) == [write])
+    }
+
+    /// Else the row of a taken back write would return for a moment.
+    @Test func nothingIsShownBetweenAConfirmationAndItsUndo() {
+        var pending = PendingWrites()
+        let write = pending.add(self.edit("1"))
+        pending.sent(write, request: 1)
+        pending.retract(write)
+        pending.answered(write, revision: Revision(2), isChanged: true)
+        #expect(pending.isArriving)
+        pending.undone(write, didUndo: true)
+        #expect(!pending.isArriving)
+    }
+
+    // MARK: Groups, refusals and other histories
+
+    @Test func anOpenGroupGrowsUntilItEnds() {
+        var pending = PendingWrites()
+        let group = pending.add(self.edit("1"), isOpen: true)
+        pending.replace(group, with: self.edit("2"))
+        #expect(pending[group]?.state == .open)
+        pending.close(group)
+        #expect(pending[group]?.state == .queued)
+        pending.replace(group, with: self.edit("3"))
+        #expect(pending[group]?.transaction.mutations == self.edit("2").mutations)
+    }
+
+    @Test func aCorrectedWriteTakesThePlaceOfTheRefusedOne() {
+        var pending = PendingWrites()
+        let (one, two) = (pending.add(self.edit("1")), pending.add(self.edit("2")))
+        pending.sent(one, request: 1)
+        let refused = pending.refused(one)
+        #expect(refused?.id == one)
+        let corrected = pending.add(self.edit("3"), place: refused?.place)
+        #expect(pending.writes.map(\.id) == [corrected, two])
+    }
+
+    @Test func whatIsNotInTheNewHistoryIsParked() {
+        var pending = PendingWrites()
+        let writes = (0..<4).map { pending.add(self.edit("\($0)")) }
+        pending.sent(writes[0], request: 1)
+        pending.answered(writes[0], revision: Revision(3), isChanged: true)
+        pending.sent(writes[1], request: 2)
+        pending.connectionLost()
+        #expect(pending.historyChanged() == Array(writes[1...]))
+        #expect(pending.writes.map(\.state) == [.parked, .parked, .parked])
+        #expect(pending.laid(at: Revision(1)).isEmpty)
+        pending.sent(writes[2], request: 3)
+        #expect(pending[writes[2]]?.state == .parked)
+        for write in writes { pending.discard(write) }
+        #expect(pending.writes.isEmpty)
+    }
+
+    @Test func anotherModelParksOnlyWhatIsNotUnderWay() {
+        var pending = PendingWrites()
+        let (one, two) = (pending.add(self.edit("1")), pending.add(self.edit("2")))
+        pending.sent(one, request: 1)
+        #expect(pending.parkUnsent() == [two])
+        #expect(pending[one]?.state == .sent(request: 1))
+    }
+}
