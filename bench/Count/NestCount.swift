@@ -24,6 +24,8 @@ struct NestCount: ParsableCommand {
         case commit64 = "commit-64"
         case fanout
         case fanout64 = "fanout-64"
+        case writer64 = "writer-64"
+        case optimistic64 = "optimistic-64"
         case update
         case updateTotals = "update-totals"
         case insert
@@ -36,7 +38,8 @@ struct NestCount: ParsableCommand {
 
     @Argument(
         help: """
-            The work: a commit of 1 or 64 rows, a commit with 1,000 subscribers or of 64 rows with one, a change of \
+            The work: a commit of 1 or 64 rows, a commit with 1,000 subscribers or of 64 rows with one, 64 rows \
+            whose writer has the list, the same with a writer that shows its writes at once, a change of \
             a sorted result, the same with five totals, a flat tree in transactions of 1,000 rows, its deletion in \
             one transaction, 64 objects requested together, or a commit at the head of 1,000 rows that 100 outlines \
             show.
@@ -62,6 +65,8 @@ struct NestCount: ParsableCommand {
         case .commit64: try self.insert(64, path, subscribers: 0)
         case .fanout: try self.insert(1, path, subscribers: 1_000)
         case .fanout64: try self.insert(64, path, subscribers: 1)
+        case .writer64: try self.insertOwn(path, isOptimistic: false)
+        case .optimistic64: try self.insertOwn(path, isOptimistic: true)
         case .update: try self.change(.update, path)
         case .updateTotals: try self.change(.update, path, hasTotals: true)
         case .insert: try self.change(.insert, path)
@@ -73,13 +78,22 @@ struct NestCount: ParsableCommand {
         }
     }
 
+    private static let list = ObjectFetchRequest(
+        entity: EntityNumber(1),
+        source: FetchSource(object: root, relationship: PropertyNumber(6))
+    )
+
+    /// A writer that has the list itself.
+    private func insertOwn(_ path: String, isOptimistic: Bool) throws {
+        let subject = try EngineSubject(.nestedList, path: path, namesOwnRequests: isOptimistic)
+        try subject.subscribe(Self.list)
+        try subject.commit([Mutation](repeating: Self.insert(under: Self.root), count: 64), times: self.count)
+        try subject.close()
+    }
+
     private func insert(_ perCommit: Int, _ path: String, subscribers: Int) throws {
         let subject = try EngineSubject(.nestedList, path: path)
-        let list = ObjectFetchRequest(
-            entity: EntityNumber(1),
-            source: FetchSource(object: Self.root, relationship: PropertyNumber(6))
-        )
-        for _ in 0..<subscribers { try subject.subscribe(list, on: subject.connect(1)) }
+        for _ in 0..<subscribers { try subject.subscribe(Self.list, on: subject.connect(1)) }
         let group = [Mutation](repeating: Self.insert(under: Self.root), count: perCommit)
         try subject.commit(group, times: self.count)
         try subject.close()

@@ -28,30 +28,34 @@ package final class EngineSubject {
     private var now: Int64 = 1_700_000_000_000_000
     private var nextRequestID: UInt32 = 1
     private var lastConnection: UInt64 = 1
-    private static let writer = ConnectionID(1)
+    package static let writer = ConnectionID(1)
 
     /// `path`: the file of the store. If it is `nil`, the store is in memory and commits do not wait for a disk.
     /// `preparedObjectsMin`: writes of more objects are prepared in parts. `rowLogBytesMax`: what results may keep of
-    /// their changes.
+    /// their changes. `namesOwnRequests`: the writer is a client that shows its writes before they are confirmed.
     package convenience init(
         _ model: ManagedObjectModel,
         path: String? = nil,
         preparedObjectsMin: Int = Limits.preparedObjectsMin,
-        rowLogBytesMax: Int = Limits.rowLogBytesMax
+        rowLogBytesMax: Int = Limits.rowLogBytesMax,
+        namesOwnRequests: Bool = false
     ) throws {
         let store = try Store(
             .init(location: path.map { .file($0) } ?? .memory, model: model),
             newHistoryID: Identifier128(high: 1, low: 1)
         )
         let limits = EngineLimits(preparedObjectsMin: preparedObjectsMin, rowLogBytesMax: rowLogBytesMax)
-        try self.init(store: store, limits)
+        try self.init(store: store, limits, namesOwnRequests: namesOwnRequests)
     }
 
-    init(store: Store, _ limits: EngineLimits = EngineLimits()) throws {
+    init(store: Store, _ limits: EngineLimits = EngineLimits(), namesOwnRequests: Bool = false) throws {
         self.store = store
         self.engine = try Engine(store: store, limits: limits)
         self.reader = store.reader
-        _ = self.perform([.connected(Self.writer, session: Identifier128(high: 1, low: 1), scope: .everything)])
+        let session = Identifier128(high: 1, low: 1)
+        _ = self.perform([
+            .connected(Self.writer, session: session, scope: .everything, namesOwnRequests: namesOwnRequests)
+        ])
     }
 
     package func close() throws {
@@ -190,9 +194,12 @@ package final class EngineSubject {
         return first
     }
 
-    /// Subscribes on a connection and returns the number of the view.
+    /// Subscribes on a connection, by default the writer's, and returns the number of the view.
     @discardableResult
-    package func subscribe(_ request: ObjectFetchRequest, on connection: UInt64) throws -> UInt32 {
+    package func subscribe(
+        _ request: ObjectFetchRequest,
+        on connection: UInt64 = EngineSubject.writer.rawValue
+    ) throws -> UInt32 {
         let input = self.request(
             .subscribe(request, resume: nil, atLeast: Revision(0)),
             from: ConnectionID(connection)

@@ -108,7 +108,7 @@ struct CacheCommand: AsyncParsableCommand {
         let frames = CachedView.frames(of: state, digest: state.digest)
         return CachedView(
             request: self.request.cacheKey,
-            identity: 1,
+            identity: ClientStateMachine.cacheIdentity(token: nil, store: nil),
             modelHash: 1,
             historyID: Identifier128(high: 1, low: 1),
             revision: state.revision,

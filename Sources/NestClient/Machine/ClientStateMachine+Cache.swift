@@ -10,7 +10,7 @@ import NestSecrets
 ///        └──no server can be reached──▶ the state stays, and the client goes on to try
 extension ClientStateMachine {
     /// See `CachedView.identity`. The token decides what its client may see.
-    static func cacheIdentity(token: AccessToken?, store: String?) -> UInt64 {
+    package static func cacheIdentity(token: AccessToken?, store: String?) -> UInt64 {
         var writer = ByteWriter()
         writer.write(byte: token == nil ? 0 : 1)
         if let hash = token?.secret.sha256 {

@@ -16,7 +16,7 @@ struct OwnRevisions {
             else { continue }
             own.note(receipt, writes[index].requestID, of: writes[index].connection)
         }
-        for id in own.order { self.append(own.writes[id]!, to: id, &effects) }
+        for list in own.lists { self.append(list.writes, to: list.id, &effects) }
     }
 
     /// Notifies the connections whose forwarded writes are in applied records.
@@ -25,18 +25,24 @@ struct OwnRevisions {
         for (id, forward, receipt) in forwarded where self.isNotified(id) {
             own.note(receipt, forward.requestID, of: id)
         }
-        for id in own.order { self.append(own.writes[id]!.sorted { $0.revision < $1.revision }, to: id, &effects) }
+        for list in own.lists { self.append(list.writes.sorted { $0.revision < $1.revision }, to: list.id, &effects) }
     }
 
+    /// The writes of each connection, in the order of their first writes.
     private struct Own {
-        var writes: [ConnectionID: [OwnWrite]] = [:]
-        var order: [ConnectionID] = []
+        private(set) var lists: [(id: ConnectionID, writes: [OwnWrite])] = []
+        private var indexes: [ConnectionID: Int] = [:]
 
         mutating func note(_ receipt: Receipt, _ requestID: UInt32, of id: ConnectionID) {
-            let writes = receipt.ownWrites(requestID)
-            guard !writes.isEmpty else { return }
-            if self.writes[id] == nil { self.order.append(id) }
-            self.writes[id, default: []] += writes
+            guard receipt.hasOwnWrites else { return }
+            // Mostly the connection of the write before.
+            let isLast = self.lists.last.map { $0.id == id } ?? false
+            let index = isLast ? self.lists.count - 1 : self.indexes[id] ?? self.lists.count
+            if index == self.lists.count {
+                self.lists.append((id, []))
+                self.indexes[id] = index
+            }
+            receipt.append(to: &self.lists[index].writes, requestID)
         }
     }
 
@@ -48,8 +54,9 @@ struct OwnRevisions {
     /// Notifies a connection of its own writes whose replies wait for its net differences.
     func pushHeld(by connection: EngineConnection, _ effects: inout [EngineEffect]) {
         guard !connection.namesOwnRequests, !connection.views.isEmpty else { return }
-        let own = connection.heldReplies.flatMap { held -> [OwnWrite] in
-            if case .receipt(let receipt) = held.reply { receipt.ownWrites(held.requestID) } else { [] }
+        var own: [OwnWrite] = []
+        for held in connection.heldReplies {
+            if case .receipt(let receipt) = held.reply { receipt.append(to: &own, held.requestID) }
         }
         self.append(own, to: connection.id, &effects)
     }
@@ -60,18 +67,21 @@ struct OwnRevisions {
         let countMax = Limits.requestsInFlightPerConnectionMax
         let namesRequests = self.connections.recent(connection)?.namesOwnRequests == true
         for start in stride(from: 0, to: own.count, by: countMax) {
-            let part = own[start..<min(start + countMax, own.count)]
+            let part = own.count <= countMax ? own : Array(own[start..<min(start + countMax, own.count)])
             effects.append(.own(OwnMessage(part, namesRequests: namesRequests), to: connection))
         }
     }
 }
 
 extension Receipt {
-    /// The revisions of the write; empty if it changed nothing or the receipt is replayed.
-    fileprivate func ownWrites(_ requestID: UInt32) -> [OwnWrite] {
-        guard self.isChanged, !self.isReplayed else { return [] }
-        return (0..<self.revisionCount).reversed().map {
-            OwnWrite(revision: Revision(self.revision.rawValue - UInt64($0)), requestID: requestID)
+    /// Whether the write changed something, and the receipt is not replayed.
+    fileprivate var hasOwnWrites: Bool { self.isChanged && !self.isReplayed }
+
+    /// Appends the revisions of the write, if it has any.
+    fileprivate func append(to own: inout [OwnWrite], _ requestID: UInt32) {
+        guard self.hasOwnWrites else { return }
+        for number in (0..<self.revisionCount).reversed() {
+            own.append(OwnWrite(revision: Revision(self.revision.rawValue - UInt64(number)), requestID: requestID))
         }
     }
 }

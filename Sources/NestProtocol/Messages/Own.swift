@@ -19,8 +19,8 @@ package struct OwnMessage: Message, Equatable {
     /// Ascending by revision, at least one. An undo of several transactions has several revisions.
     package var writes: [OwnWrite]
 
-    package init<Writes: Sequence>(_ writes: Writes, namesRequests: Bool) where Writes.Element == OwnWrite {
-        self.writes = writes.map { namesRequests ? $0 : OwnWrite(revision: $0.revision) }
+    package init(_ writes: [OwnWrite], namesRequests: Bool) {
+        self.writes = namesRequests ? writes : writes.map { OwnWrite(revision: $0.revision) }
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {

@@ -8,8 +8,9 @@ import Testing
 
 /// Clients that show their writes before they are confirmed, over a random history by seed: writes that wait, that are
 /// refused, that others overtake; group commits; connections that are blocked, and cut between any two frames, so that
-/// answers are lost and writes are sent again. Each client checks the laws at every publish. In the end everything is
-/// settled, and all clients show what the server has.
+/// answers are lost and writes are sent again. Each client checks the laws at every publish. Now and then what it shows
+/// is compared with what the engine makes of its pending writes, on a second store. In the end everything is settled,
+/// and all clients show what the server has.
 final class OptimisticSimulation {
     private let seed: UInt64
     private var random: SeededRandom
@@ -22,6 +23,8 @@ final class OptimisticSimulation {
     /// Another session, which shows nothing.
     private let other: SimulatedClient
     private var reserved: [ObjectIdentifier: [ObjectID]] = [:]
+    /// The requests as they were made, by those that were subscribed.
+    private var asked: [ObjectFetchRequest: ObjectFetchRequest] = [:]
     private var nextConnection: UInt64 = 1
     /// The clock stands still, so that the time of a write is the time of its commit.
     private let now: Int64 = 1_000_000
@@ -96,6 +99,7 @@ final class OptimisticSimulation {
             case 16, 17: try self.cut(client)
             default: try self.subscribe(client)
             }
+            if (self.step + Int(self.seed)).isMultiple(of: 8), !self.isTraced { try self.predict() }
         }
         try self.settle()
         try self.engine.close()
@@ -174,6 +178,8 @@ final class OptimisticSimulation {
         }
         let request = asked.canonical(in: self.model).widened(in: self.model).canonical(in: self.model)
         guard client.client.subscriptions[request] == nil else { return }
+        asked.projection = request.projection
+        self.asked[request] = asked
         try self.perform([client.client.subscribe(request)])
     }
 
@@ -186,6 +192,48 @@ final class OptimisticSimulation {
         guard case .reserved(let first, let count)? = client.client.replies[request] else { return nil }
         self.reserved[key] = (0..<Int64(count)).map { ObjectID(first.rawValue + $0) }.reversed()
         return self.reserved[key]?.popLast()
+    }
+
+    // MARK: The second store
+
+    /// Compares what clients show that are at the head with what the engine does with their pending writes.
+    private func predict() throws {
+        for client in self.clients where !client.client.isBlocked && !client.views.pending.isArriving {
+            let writes = client.views.pending.writes.filter { !$0.isHopeless && $0.state == .queued }
+            guard !writes.isEmpty else { continue }
+            let second = try SecondStore(copyOf: self.directory.path + "/nest.sqlite", self.model, now: self.now)
+            let transactions = writes.map(\.transaction.mutations)
+            // A refusal that the client could not foresee changes what comes after it.
+            if let after = try second.results(of: transactions, by: client.client.session, self.what) {
+                self.counts["predicted", default: 0] += 1
+                self.compare(client, with: after, after: transactions)
+            }
+            try second.close()
+        }
+    }
+
+    private func compare(_ client: OptimisticClient, with after: NaiveResults, after transactions: [[Mutation]]) {
+        for (request, subscription) in client.client.subscriptions.sorted(by: { $0.value.number < $1.value.number }) {
+            guard let asked = self.asked[request], var base = subscription.state,
+                let shown = client.shown[client.number(of: request)]
+            else { continue }
+            // Positions of windows, and what is beyond their ends, arrive later.
+            base.revision = self.store.head
+            guard base == self.scene.naive.state(asked, request, at: self.store.head) else {
+                self.counts["behind", default: 0] += 1
+                continue
+            }
+            let check = PredictionCheck(
+                base: OverlayView(request: request, state: base),
+                laid: shown,
+                expected: after.rows(asked, request)
+            )
+            if let fault = check.faults.first {
+                Issue.record("\(self.what): \(fault) in \(request) after \(transactions.map { $0.map(\.brief) })")
+            }
+            self.counts["predicted views", default: 0] += 1
+            if shown.isDecided, check.changesRows { self.counts["decided with other rows", default: 0] += 1 }
+        }
     }
 
     // MARK: The end

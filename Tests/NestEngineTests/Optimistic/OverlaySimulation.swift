@@ -223,24 +223,14 @@ final class OverlaySimulation {
         each.view = OverlayView(request: request, state: each.view.state)
     }
 
-    /// Returns all rows of a request, found naively.
     private func rows(
         _ asked: ObjectFetchRequest,
         _ request: ObjectFetchRequest,
         _ naive: NaiveResults
-    ) -> [ResultsSection] {
-        guard let outline = asked.outline else { return naive.sections(asked, request.projection) }
-        return naive.outline(asked, NaiveFolds(outline), request.projection)
-    }
+    ) -> [ResultsSection] { naive.rows(asked, request) }
 
     private func state(_ asked: ObjectFetchRequest, _ request: ObjectFetchRequest) -> SectionedSnapshot {
-        let whole = self.rows(asked, request, self.scene.naive)
-        var state = SectionedSnapshot(revision: self.store.head, projection: request.projection, sections: whole)
-        guard let window = request.window else { return state }
-        let shown = NaiveWindow(window, anchor: window.object, of: whole, isSectioned: request.section != nil)
-        state.sections = shown.sections
-        state.window = shown.position
-        return state
+        self.scene.naive.state(asked, request, at: self.store.head)
     }
 
     /// Returns a random transaction whose inserts have reserved ids, mostly, and whose places are near others.
@@ -304,6 +294,29 @@ extension ObjectFetchRequest {
     /// Whether the window is not full with so many rows. A full one hears later, by the position timer, that rows have
     /// come behind it.
     func hasMoreRoom(than rows: Int) -> Bool { self.hasRoom(for: rows + 1) }
+}
+
+extension NaiveResults {
+    /// Returns all rows of a request, found naively. `request`: the same in the form in which a client subscribes.
+    func rows(_ asked: ObjectFetchRequest, _ request: ObjectFetchRequest) -> [ResultsSection] {
+        guard let outline = asked.outline else { return self.sections(asked, request.projection) }
+        return self.outline(asked, NaiveFolds(outline), request.projection)
+    }
+
+    /// Returns what a view of the request shows.
+    func state(
+        _ asked: ObjectFetchRequest,
+        _ request: ObjectFetchRequest,
+        at revision: Revision
+    ) -> SectionedSnapshot {
+        let whole = self.rows(asked, request)
+        var state = SectionedSnapshot(revision: revision, projection: request.projection, sections: whole)
+        guard let window = request.window else { return state }
+        let shown = NaiveWindow(window, anchor: window.object, of: whole, isSectioned: request.section != nil)
+        state.sections = shown.sections
+        state.window = shown.position
+        return state
+    }
 }
 
 /// Compares the rows of one prediction with all rows that the server finds.

@@ -36,6 +36,7 @@ import Testing
         let minima = [
             "publishes": 5_000, "confirmations": 150, "confirmed outlines": 30, "cuts": 100, "held": 800,
             "held after a cut": 20, "of several revisions": 100, "refused": 60, "replayed": 8, "under a delete": 100,
+            "predicted": 100, "predicted views": 400, "decided with other rows": 10,
         ]
         for (name, least) in minima where Seeds.isUsual { #expect(counts[name, default: 0] > least, "\(counts)") }
         print(
