@@ -14,7 +14,7 @@ struct SecondStore {
     private let engine: Engine
     private let now: Int64
 
-    /// `path`: the file of the other store, which nobody writes to meanwhile.
+    /// `path`: the file of the other store, to which nothing is written meanwhile.
     init(copyOf path: String, _ model: ManagedObjectModel, now: Int64) throws {
         let copy = self.directory.path + "/copy.sqlite"
         for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
