@@ -61,6 +61,16 @@ package struct OptimisticViews: Sendable {
     /// What a view shows; `nil` before its first state.
     package func shown(_ id: ID) -> OverlaidView? { self.views[id]?.shown }
 
+    /// Returns those of a view's pending rows that a write changes which was not sent yet. A row that changes only as a
+    /// consequence, such as one whose number of children is shown, is among them if all writes are.
+    package func queued(_ id: ID) -> Set<ObjectID> {
+        guard let held = self.views[id], let pending = held.shown?.pending, !pending.isEmpty else { return [] }
+        let writes = self.pending.laid(at: held.view.state.revision)
+        let queued = writes.filter { $0.state == .queued || $0.state == .open }
+        guard queued.count < writes.count else { return pending }
+        return pending.intersection(queued.flatMap { $0.transaction.mutations.flatMap(\.objects) })
+    }
+
     /// Returns the views that are shown differently now, in the order of their ids, and the writes that are settled.
     /// While the changes of an own write are arriving, nothing is shown: it goes from the pending ones and comes with
     /// the server's state at once, in all views. Likewise, after a reconnection, while a write is under way again whose
@@ -140,4 +150,26 @@ extension ObjectFetchRequest {
         (one.outline, two.outline) = (nil, nil)
         return one == two && (self.outline == nil) == (other.outline == nil)
     }
+}
+
+extension Mutation {
+    /// The objects that the step names, and the one that it makes with an id in reserve.
+    fileprivate var objects: [ObjectID] {
+        let references: [ObjectReference]
+        switch self {
+        case .insertAs(let id, _, _, let placements): return [id] + placements.flatMap { $0.owner.objects }
+        case .insert(_, _, let placements): references = placements.map(\.owner)
+        case .findOrCreate: references = []
+        case .update(let object, _), .delete(let object): references = [object]
+        case .move(let object, let placement): references = [object, placement.owner]
+        case .relate(let owner, _, let object, _), .unrelate(let owner, _, let object): references = [owner, object]
+        case .setRelated(let owner, _, let others): references = [owner] + others
+        }
+        return references.flatMap(\.objects)
+    }
+}
+
+extension ObjectReference {
+    /// None for an object that the transaction makes.
+    fileprivate var objects: [ObjectID] { self.rawValue > 0 ? [ObjectID(self.rawValue)] : [] }
 }

@@ -16,6 +16,7 @@ struct FollowedList {
     var isCurrent = false
     var hasState = false
     var wasCurrent = false
+    var wasQueued: Set<ObjectID> = []
     /// The fold states with which the rows of an outline are laid out, also those that the server has not confirmed.
     private(set) var folds: OutlineFolds?
     /// Whether the newest state waits.
@@ -117,8 +118,8 @@ struct FollowedList {
 
     // MARK: What the program sees
 
-    /// A view with the values that the program asked for.
-    func state(of view: OverlaidView) -> OptimisticState {
+    /// A view with the values that the program asked for. `queued`: its rows with writes that were not sent.
+    func state(of view: OverlaidView, queued: Set<ObjectID>) -> OptimisticState {
         var snapshot = view.state
         if let kept = self.kept {
             snapshot.projection = self.projection
@@ -132,6 +133,7 @@ struct FollowedList {
         return OptimisticState(
             snapshot: snapshot,
             pending: view.pending,
+            queued: queued,
             undecided: view.undecided.count + view.doubts,
             isCurrent: self.isCurrent
         )

@@ -146,7 +146,10 @@ public final class OptimisticClient: Sendable {
     public func undo(options: UndoOptions = UndoOptions()) async throws(NestError) -> Receipt? {
         switch await self.core.beginUndo() {
         case .withdrawn: return nil
-        case .none: return try await self.client.undo(options: options)
+        case .none:
+            let receipt = try await self.client.undo(options: options)
+            await self.core.noteServer(didUndo: true)
+            return receipt
         case .open: throw NestError(.busy, "the newest write is a group that has not ended")
         case .retracted(let id, let write):
             let written: Receipt
@@ -164,6 +167,18 @@ public final class OptimisticClient: Sendable {
                 throw error
             }
         }
+    }
+
+    /// Does again what `undo` has undone last, until the program writes something new. A write that was withdrawn
+    /// before it was sent is made anew, with the same ids, and shown at once: returns `nil`. Otherwise it is
+    /// `NestClient.redo`, which is shown when the server has it. Writes that bypass this client, such as
+    /// `NestClient.transaction`, do not count as new here.
+    @discardableResult
+    public func redo(options: UndoOptions = UndoOptions()) async throws(NestError) -> Receipt? {
+        if await self.core.redoWithdrawn() { return nil }
+        let receipt = try await self.client.redo(options: options)
+        await self.core.noteServer(didUndo: false)
+        return receipt
     }
 
     /// The writes that the lists do not all have yet, oldest first.

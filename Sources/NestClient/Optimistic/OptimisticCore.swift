@@ -35,6 +35,7 @@ actor OptimisticCore {
     /// Why the client is closed.
     private var closure: NestError?
     private var isPublishDue = false
+    private var undone = UndoneWrites()
     /// When lists stop to wait for the answers to repeated writes; `nil`: none is repeated.
     private var waitsUntil: NIODeadline?
 
@@ -64,9 +65,10 @@ actor OptimisticCore {
 
     // MARK: The program
 
-    /// `refused`: a write in whose place it comes.
-    func add(_ write: PendingWrite, insteadOf refused: PendingWrite? = nil) {
+    /// `refused`: a write in whose place it comes. `isRedone`: it is not a new one.
+    func add(_ write: PendingWrite, insteadOf refused: PendingWrite? = nil, isRedone: Bool = false) {
         if let closure { return write.finish(.refused, .failure(closure)) }
+        if !isRedone { self.undone.clear() }
         guard self.views.pending.writes.count < Limits.clientRequestsWaitingMax else {
             let message = "\(Limits.clientRequestsWaitingMax) writes are pending"
             return write.finish(.refused, .failure(NestError(.limitExceeded, message)))
@@ -171,6 +173,7 @@ actor OptimisticCore {
         if newest.state == .open { return .open }
         if self.views.pending.withdraw(newest.id) != nil {
             self.handles[newest.id] = nil
+            self.undone.withdrew(handle.transaction)
             self.publish()
             handle.finish(.withdrawn, .failure(NestError(.cancelled, "it was undone before it was sent")))
             return .withdrawn
@@ -182,7 +185,19 @@ actor OptimisticCore {
 
     func endUndo(of write: PendingWrites.ID, didUndo: Bool) {
         self.views.pending.undone(write, didUndo: didUndo)
+        if didUndo { self.undone.serverUndid() }
         self.publish()
+    }
+
+    /// The server has undone what is not pending, or done it again.
+    func noteServer(didUndo: Bool) { if didUndo { self.undone.serverUndid() } else { self.undone.serverRedid() } }
+
+    /// Makes a write anew that the last undo has withdrawn. Returns whether there is one.
+    func redoWithdrawn() -> Bool {
+        guard var transaction = self.undone.takeWithdrawn() else { return false }
+        transaction.key = NestClient.newKey()
+        self.add(PendingWrite(transaction), isRedone: true)
+        return true
     }
 
     /// Reserves more ids if the stock is low.
@@ -234,6 +249,7 @@ actor OptimisticCore {
 
     private func historyChanged() {
         self.stock.clear()
+        self.undone.clear()
         self.tokens = [:]
         for id in self.followed.keys {
             self.followed[id]?.hasState = false
@@ -257,7 +273,10 @@ actor OptimisticCore {
     /// The server has another model. Writes with the numbers of an old one that it does not extend are given back.
     func follow(_ model: ManagedObjectModel) {
         guard model != self.views.model else { return }
-        if !model.extends(self.views.model) { self.park(self.views.pending.parkUnsent(), NamedRequest.otherModel) }
+        if !model.extends(self.views.model) {
+            self.undone.clear()
+            self.park(self.views.pending.parkUnsent(), NamedRequest.otherModel)
+        }
         self.views.model = model
     }
 
@@ -350,6 +369,8 @@ actor OptimisticCore {
             var request = OutgoingRequest(owner: .caller(token), kind: .write, TransactionMessage(handle.transaction))
             request.history = self.history
             self.core.assumeIsolated { core in core.perform(core.machine.submit(request)) }
+            // Rows say that it is under way.
+            self.publishSoon()
         }
     }
 
@@ -406,8 +427,9 @@ actor OptimisticCore {
         for id in settled { self.handles[id]?.become(.settled) }
         for (id, view) in shown { self.show(view, id) }
         let ids = Set(shown.map(\.id))
-        for (id, followed) in self.followed where followed.isCurrent != followed.wasCurrent && !ids.contains(id) {
-            if let view = self.views.shown(id) { self.show(view, id) }
+        for (id, followed) in self.followed where !ids.contains(id) {
+            let isOther = followed.isCurrent != followed.wasCurrent || self.views.queued(id) != followed.wasQueued
+            if isOther, let view = self.views.shown(id) { self.show(view, id) }
         }
         let answered = self.answered
         self.answered = []
@@ -470,7 +492,9 @@ actor OptimisticCore {
 
     private func show(_ view: OverlaidView, _ id: OptimisticViews.ID) {
         guard let list = self.followed[id] else { return }
+        let queued = self.views.queued(id)
         self.followed[id]?.wasCurrent = list.isCurrent
-        list.continuation.yield(list.state(of: view))
+        self.followed[id]?.wasQueued = queued
+        list.continuation.yield(list.state(of: view, queued: queued))
     }
 }

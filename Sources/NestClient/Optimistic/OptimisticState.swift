@@ -7,6 +7,8 @@ public struct OptimisticState: Sendable {
     public let snapshot: SectionedSnapshot
     /// The rows that a pending write changes.
     public let pending: Set<ObjectID>
+    /// Those of `pending` that a write changes which was not sent yet. The writes of the others are under way.
+    public let queued: Set<ObjectID>
     /// The number of objects and conditions of which the client cannot know what the pending writes make of them. Rows
     /// among these are shown as the server has them; objects that would only come are not shown before the server's
     /// answer. 0: the rows are what the server will answer, if no other session writes. A write that the server must

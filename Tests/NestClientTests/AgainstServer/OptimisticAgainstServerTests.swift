@@ -204,11 +204,14 @@ extension SocketTests {
                 let (write, _) = try world.insert("d")
                 try await world.shows(["a", "b", "c", "d"])
                 #expect(write.state == .queued)
+                #expect(world.shown.last?.queued == world.shown.last?.pending)
+                #expect(world.shown.last?.queued.count == 1)
                 await world.letThrough()
                 _ = try await write.receipt()
                 try await waitUntil("nothing to be pending") {
                     world.shown.last?.pending == [] && world.shown.last?.isCurrent == true
                 }
+                #expect(world.shown.last?.queued == [])
                 // The list goes on.
                 _ = try await world.client.transaction(.insert("e"))
                 try await world.shows(["a", "b", "c", "d", "e"])
@@ -241,6 +244,38 @@ extension SocketTests {
                 #expect(write.state == .withdrawn)
                 await world.letThrough()
                 #expect(try await world.client.fetch(.rootChildren, atLeast: .newest).titles == ["a", "b", "c"])
+            }
+        }
+
+        @Test func redoMakesAWithdrawnWriteAnew() async throws {
+            try await self.withWorld { world in
+                _ = try await world.insert("d").write.receipt()
+                try await world.cutOff()
+                try await waitUntil("the loss to be noticed") { world.shown.last?.isCurrent == false }
+                let (_, id) = try world.insert("e")
+                try await world.shows(["a", "b", "c", "d", "e"])
+                #expect(try await world.optimistic.undo() == nil)
+                try await world.shows(["a", "b", "c", "d"])
+                #expect(try await world.optimistic.redo() == nil)
+                try await world.shows(["a", "b", "c", "d", "e"])
+                #expect(try await world.optimistic.undo() == nil)
+                await world.letThrough()
+                // The server undoes what was written before, and does that again first.
+                #expect(try await world.optimistic.undo()?.isChanged == true)
+                try await world.shows(["a", "b", "c"])
+                #expect(try await world.optimistic.redo()?.isChanged == true)
+                try await world.shows(["a", "b", "c", "d"])
+                #expect(try await world.optimistic.redo() == nil)
+                try await world.shows(["a", "b", "c", "d", "e"])
+                for write in await world.optimistic.pending { _ = try await write.receipt() }
+                let fresh = try await world.client.fetch(.rootChildren, atLeast: .newest)
+                #expect(fresh.titles == ["a", "b", "c", "d", "e"])
+                #expect(fresh.sections.flatMap(\.rows).map(\.id).contains(id))
+                // Something new was written: nothing is left to do again.
+                _ = try await world.insert("f").write.receipt()
+                await #expect { try await world.optimistic.redo() } throws: {
+                    ($0 as? NestError)?.code == .nothingToRedo
+                }
             }
         }
 

@@ -85,6 +85,25 @@ import Testing
         #expect(views.publish().shown.count == 1)
     }
 
+    // MARK: What rows say
+
+    @Test func aRowIsQueuedUntilAllItsWritesAreSent() {
+        var views = OptimisticViews(model: self.model)
+        views.took(self.view, self.state(at: 1, "old"))
+        #expect(views.queued(self.view).isEmpty)
+        let (one, two) = (views.pending.add(self.edit("1")), views.pending.add(self.edit("2")))
+        _ = views.publish()
+        #expect(views.queued(self.view) == [ObjectID(1)])
+        views.pending.sent(one, request: 1)
+        #expect(views.queued(self.view) == [ObjectID(1)])
+        views.pending.sent(two, request: 2)
+        #expect(views.queued(self.view).isEmpty)
+        #expect(views.shown(self.view)?.pending == [ObjectID(1)])
+        views.pending.connectionLost()
+        // It was sent: only its answer is missing.
+        #expect(views.queued(self.view).isEmpty)
+    }
+
     // MARK: Undo
 
     @Test func onlyAWriteThatWasNotSentIsWithdrawn() {

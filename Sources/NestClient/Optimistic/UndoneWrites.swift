@@ -1,0 +1,29 @@
+import NestModel
+
+/// What `redo` does again: what was undone since the last new write, in that order.
+struct UndoneWrites {
+    private enum Undone {
+        /// A write that was withdrawn before it was sent: the client makes it anew.
+        case withdrawn(WriteTransaction)
+        /// The server has undone something, and does it again.
+        case atServer
+    }
+
+    private var all: [Undone] = []
+
+    /// Something new was written, or object ids may mean other objects.
+    mutating func clear() { self.all = [] }
+
+    mutating func withdrew(_ transaction: WriteTransaction) { self.all.append(.withdrawn(transaction)) }
+
+    mutating func serverUndid() { self.all.append(.atServer) }
+
+    mutating func serverRedid() { if case .atServer? = self.all.last { self.all.removeLast() } }
+
+    /// Removes and returns the last one, if it was withdrawn.
+    mutating func takeWithdrawn() -> WriteTransaction? {
+        guard case .withdrawn(let transaction)? = self.all.last else { return nil }
+        self.all.removeLast()
+        return transaction
+    }
+}
