@@ -10,8 +10,10 @@ final class TableResults {
     /// The results that the value of one slot leads to.
     private struct SlotResults {
         let slot: Int
-        /// Those of an object that the slot refers to. Apart, because these are most, and a number is found soonest.
+        /// Those whose value is a reference. Most are: they have a dictionary of their own, because an id is looked up
+        /// faster than a value.
         var owned: [ObjectID: Bucket] = [:]
+        /// Those with any other value.
         var byValue: [AttributeValue: Bucket] = [:]
 
         subscript(value: AttributeValue) -> Bucket? {
