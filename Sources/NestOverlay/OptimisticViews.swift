@@ -151,25 +151,3 @@ extension ObjectFetchRequest {
         return one == two && (self.outline == nil) == (other.outline == nil)
     }
 }
-
-extension Mutation {
-    /// The objects that the step names, and the one that it makes with an id in reserve.
-    fileprivate var objects: [ObjectID] {
-        let references: [ObjectReference]
-        switch self {
-        case .insertAs(let id, _, _, let placements): return [id] + placements.flatMap { $0.owner.objects }
-        case .insert(_, _, let placements): references = placements.map(\.owner)
-        case .findOrCreate: references = []
-        case .update(let object, _), .delete(let object): references = [object]
-        case .move(let object, let placement): references = [object, placement.owner]
-        case .relate(let owner, _, let object, _), .unrelate(let owner, _, let object): references = [owner, object]
-        case .setRelated(let owner, _, let others): references = [owner] + others
-        }
-        return references.flatMap(\.objects)
-    }
-}
-
-extension ObjectReference {
-    /// None for an object that the transaction makes.
-    fileprivate var objects: [ObjectID] { self.rawValue > 0 ? [ObjectID(self.rawValue)] : [] }
-}

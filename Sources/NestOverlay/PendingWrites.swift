@@ -40,33 +40,44 @@ package struct PendingWrites: Sendable {
         package let id: ID
         /// Its place in the order of the program: one that is made instead of a refused one has that one's.
         package let place: ID
-        package fileprivate(set) var transaction: UnconfirmedTransaction
-        package fileprivate(set) var state = State.queued
+        package internal(set) var transaction: UnconfirmedTransaction
+        /// Writes that follow each other with the same key are one entry of the server's undo stack.
+        let coalescing: String?
+        package internal(set) var state: State
         /// Whether it was sent before.
-        fileprivate var wasSent = false
+        var wasSent = false
         /// Whether a connection was lost before its answer. Until the answer it is not known whether the states that
         /// arrive have it.
-        fileprivate var isUnknown = false
+        var isUnknown = false
         /// Whether the client has asked to undo it. It is then not shown any more.
-        package fileprivate(set) var isRetracted = false
+        package internal(set) var isRetracted = false
         /// Whether the server has it and the undo that was asked for has not arrived: it would be shown again.
-        fileprivate var isBeingUndone: Bool {
+        var isBeingUndone: Bool {
             if case .committed = self.state { self.isRetracted && !self.isUndone } else { false }
         }
 
-        fileprivate var isUndone = false
+        var isUndone = false
         /// Whether the server must refuse it, by what was known once. It is then not shown, also when the reason, such
         /// as an own delete, is confirmed and forgotten.
-        package fileprivate(set) var isHopeless = false
+        package internal(set) var isHopeless = false
         /// Whether all views that follow the server have it.
-        fileprivate var isSettled = false
+        var isSettled = false
     }
 
     /// The writes that are not settled, oldest first.
-    package private(set) var writes: [Write] = []
+    package internal(set) var writes: [Write] = []
+    /// The undos and redos that are not answered, oldest first.
+    package internal(set) var undos: [PendingUndo] = []
     private var nextID: UInt64 = 1
+    var nextUndo: UInt64 = 1
+    /// For each redo that was not undone: the newest write before it.
+    var redone: [ID] = []
+    /// The newest write, also if it is settled.
+    var newest: ID { ID(self.nextID - 1) }
     /// Revisions of own writes that OWN has named, and whose changes have not arrived completely.
     private var open: Set<Revision> = []
+    /// The objects that refused writes were to make, while writes are pending.
+    private var unmade: [ObjectID: ID] = [:]
 
     package init() {}
 
@@ -86,10 +97,22 @@ package struct PendingWrites: Sendable {
 
     /// Adds a write, by default as the last one. `place`: that of a refused write. The new one comes before those that
     /// were made after it and are not sent.
-    package mutating func add(_ transaction: UnconfirmedTransaction, isOpen: Bool = false, place: ID? = nil) -> ID {
-        defer { self.nextID += 1 }
+    package mutating func add(
+        _ transaction: UnconfirmedTransaction,
+        isOpen: Bool = false,
+        place: ID? = nil,
+        coalescing: String? = nil
+    ) -> ID {
         let id = ID(self.nextID)
-        let write = Write(id: id, place: place ?? id, transaction: transaction, state: isOpen ? .open : .queued)
+        self.nextID += 1
+        let write = Write(
+            id: id,
+            place: place ?? id,
+            transaction: transaction,
+            coalescing: coalescing,
+            state: isOpen ? .open : .queued
+        )
+        for object in transaction.mutations.compactMap(\.reserved) { self.unmade[object] = nil }
         let index = self.writes.firstIndex { [.open, .queued].contains($0.state) && $0.place > write.place }
         guard let index else {
             self.writes.append(write)
@@ -127,18 +150,6 @@ package struct PendingWrites: Sendable {
         return self.writes.remove(at: index)
     }
 
-    /// Shows a write no more, because the client undoes it.
-    package mutating func retract(_ id: ID) {
-        self.reconsider()
-        if let index = self.index(id) { self.writes[index].isRetracted = true }
-    }
-
-    /// The undo of a retracted write was answered.
-    package mutating func undone(_ id: ID, didUndo: Bool) {
-        guard let index = self.index(id) else { return }
-        if didUndo { self.writes[index].isUndone = true } else { self.writes[index].isRetracted = false }
-    }
-
     /// Removes a parked write.
     package mutating func discard(_ id: ID) {
         if let index = self.index(id), self.writes[index].state == .parked { self.writes.remove(at: index) }
@@ -160,6 +171,7 @@ package struct PendingWrites: Sendable {
         guard let index = self.writes.firstIndex(where: { $0.state == .sent(request: request) }) else { return }
         self.writes[index].state = .committed(revision)
         self.writes[index].isUnknown = false
+        self.noteUndoable(self.writes[index].id, revision)
         self.open.insert(revision)
     }
 
@@ -178,14 +190,28 @@ package struct PendingWrites: Sendable {
         }
         self.writes[index].state = .committed(revision)
         self.writes[index].isUnknown = false
+        self.noteUndoable(id, revision)
         return false
     }
 
     /// ERROR that says that a repetition cannot help. Returns the write, which goes.
     package mutating func refused(_ id: ID) -> Write? {
         self.reconsider()
-        return self.index(id).map { self.writes.remove(at: $0) }
+        guard let index = self.index(id) else { return nil }
+        let write = self.writes.remove(at: index)
+        for object in write.transaction.mutations.compactMap(\.reserved) { self.unmade[object] = id }
+        if self.writes.isEmpty { self.unmade = [:] }
+        return write
     }
+
+    /// Returns the refused write that was to make an object which another write names.
+    package func cause(of id: ID) -> ID? {
+        guard !self.unmade.isEmpty, let write = self[id] else { return nil }
+        return write.transaction.mutations.lazy.flatMap(\.needed).compactMap { self.unmade[$0] }.first
+    }
+
+    /// It is not known whether the server has a write, or it must not be sent to this one. It is neither shown nor sent.
+    package mutating func park(_ id: ID) { if let index = self.index(id) { self.writes[index].state = .parked } }
 
     /// The server must refuse these writes, by what is known.
     mutating func foresaw(refusalOf ids: [ID]) {
@@ -193,7 +219,7 @@ package struct PendingWrites: Sendable {
     }
 
     /// A write is gone that others may have been hopeless for.
-    private mutating func reconsider() {
+    mutating func reconsider() {
         for index in self.writes.indices { self.writes[index].isHopeless = false }
     }
 
@@ -229,6 +255,8 @@ package struct PendingWrites: Sendable {
     /// The store has another history. Returns the writes that are parked for it.
     package mutating func historyChanged() -> [ID] {
         self.open = []
+        self.undos = []
+        self.redone = []
         var parked: [ID] = []
         for index in self.writes.indices {
             switch self.writes[index].state {
@@ -290,5 +318,5 @@ package struct PendingWrites: Sendable {
         return settled
     }
 
-    private func index(_ id: ID) -> Int? { self.writes.firstIndex { $0.id == id } }
+    func index(_ id: ID) -> Int? { self.writes.firstIndex { $0.id == id } }
 }

@@ -51,6 +51,7 @@ extension SimulatedClient {
         changed.followed = [new.window?.object]
         if first == .snapshot { changed.state = nil }
         if first == .difference { #expect(was.projection == projection, "\(what): a difference with other columns") }
+        changed.awaitsDifference = first == .difference
         if first == .alreadySubscribed {
             let other = self.subscriptions.first { $0.value.view == view }
             changed.state = try #require(other, "\(what): no other subscription").value.state

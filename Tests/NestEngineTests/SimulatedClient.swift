@@ -29,6 +29,8 @@ final class SimulatedClient {
         var resumed: (anchor: ObjectID?, revision: Revision)?
         /// Whether the server gave a reason why it sends no difference. It may then not know the anchor's old position.
         var hasLostPosition = false
+        /// Whether the state is that of an earlier request: the difference to the new one has not arrived.
+        var awaitsDifference = false
         /// Whether the server has sent the position of the window in this batch.
         var isPositionSent = false
     }
@@ -154,7 +156,9 @@ final class SimulatedClient {
         atLeast: Revision = Revision(0)
     ) -> EngineInput {
         var point: ResumePoint?
-        if resuming, let held = self.subscriptions[fetch]?.state, let historyID {
+        if resuming, let held = self.subscriptions[fetch]?.state, let historyID,
+            self.subscriptions[fetch]?.awaitsDifference == false
+        {
             point = ResumePoint(historyID: historyID, revision: held.revision)
             self.subscriptions[fetch]!.resumed = (held.window?.anchor, held.revision)
         } else {
@@ -353,7 +357,7 @@ final class SimulatedClient {
             do {
                 try state.apply(diff)
             } catch {
-                Issue.record("\(what): \(error) applying \(diff)")
+                Issue.record("\(what): \(error) applying \(diff) to \(old) of \(fetch)")
                 return
             }
             #expect(state.digest == diff.digest, "\(what): wrong digest after a diff")
@@ -361,6 +365,7 @@ final class SimulatedClient {
             self.check(diff, from: old, to: state, what)
             self.onDiff?(fetch, diff, old, state)
             self.subscriptions[fetch]!.state = state
+            self.subscriptions[fetch]!.awaitsDifference = false
             self.subscriptions[fetch]!.isPositionSent = true
         case .snapshot(let header, let bodies):
             var rows: [Row] = []

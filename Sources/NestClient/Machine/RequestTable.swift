@@ -1,4 +1,5 @@
 import DequeModule
+import NIOCore
 import NestModel
 import NestProtocol
 
@@ -15,6 +16,7 @@ package struct RequestTable: Sendable {
         /// The totals of the answer to a fetch, which come before its rows.
         package var totals: TotalsUpdate?
         fileprivate var sentTo: Identifier128?
+        fileprivate var lostAt: NIODeadline?
         /// Set if a node refused it before.
         package fileprivate(set) var refusal: Refusal?
 
@@ -27,8 +29,14 @@ package struct RequestTable: Sendable {
         var request: OutgoingRequest
         /// The history of the server that it was sent to before, if any.
         var sentTo: Identifier128?
+        /// When the connection was lost on which it was sent first.
+        var lostAt: NIODeadline?
         var refusal: Refusal?
     }
+
+    /// How long a write is sent again with its key. A server keeps keys for `idempotencyKeySeconds`, 24 hours by
+    /// default: afterwards it would carry the write out a second time.
+    package static let repetitionMax = TimeAmount.hours(23)
 
     private var waiting: Deque<Waiting> = []
     private var inFlight: [UInt32: InFlight] = [:]
@@ -58,7 +66,12 @@ package struct RequestTable: Sendable {
         guard self.inFlight.count < inFlightMax, !self.isExhausted, let next = self.popSendable() else { return nil }
         let id = self.nextID
         self.nextID += 1
-        self.inFlight[id] = InFlight(request: next.request, sentTo: next.sentTo, refusal: next.refusal)
+        self.inFlight[id] = InFlight(
+            request: next.request,
+            sentTo: next.sentTo,
+            lostAt: next.lostAt,
+            refusal: next.refusal
+        )
         return (id, next.request)
     }
 
@@ -82,7 +95,12 @@ package struct RequestTable: Sendable {
     /// Keeps a request that a node refused without executing it. It is sent again after `release`, or on the next
     /// connection.
     package mutating func hold(_ id: UInt32, _ entry: InFlight, _ refusal: Refusal) {
-        self.held[id] = Waiting(request: entry.request, sentTo: entry.sentTo, refusal: refusal)
+        self.held[id] = Waiting(
+            request: entry.request,
+            sentTo: entry.sentTo,
+            lostAt: entry.lostAt,
+            refusal: refusal
+        )
     }
 
     package var isHolding: Bool { !self.held.isEmpty }
@@ -141,7 +159,12 @@ package struct RequestTable: Sendable {
             switch entry.request.kind {
             case .read, .write, .connection, .download:
                 self.waiting.prepend(
-                    Waiting(request: entry.request, sentTo: entry.sentTo, refusal: entry.refusal)
+                    Waiting(
+                        request: entry.request,
+                        sentTo: entry.sentTo,
+                        lostAt: entry.lostAt,
+                        refusal: entry.refusal
+                    )
                 )
             case .upload: failed.append(entry.request)
             }
@@ -156,7 +179,7 @@ package struct RequestTable: Sendable {
 
     /// Handles the loss of the connection. Requests that may be sent again wait for the next connection, in their
     /// order. Returns the others, including parts of the connection's group.
-    package mutating func connectionLost(history: Identifier128) -> [OutgoingRequest] {
+    package mutating func connectionLost(history: Identifier128, now: NIODeadline) -> [OutgoingRequest] {
         var failed: [OutgoingRequest] = []
         for id in (Array(self.inFlight.keys) + Array(self.held.keys)).sorted(by: >) {
             guard let entry = self.inFlight[id] else {
@@ -166,7 +189,9 @@ package struct RequestTable: Sendable {
             switch entry.request.kind {
             case .read,
                 .write where entry.request.group == nil:
-                self.waiting.prepend(Waiting(request: entry.request, sentTo: history))
+                self.waiting.prepend(
+                    Waiting(request: entry.request, sentTo: history, lostAt: entry.lostAt ?? now)
+                )
             case .write, .download, .upload, .connection: failed.append(entry.request)
             }
         }
@@ -183,10 +208,11 @@ package struct RequestTable: Sendable {
         return failed.reversed()
     }
 
-    /// Handles a new connection. Removes and returns writes that may have reached another history: they are not sent to
-    /// this one.
-    package mutating func connected(history: Identifier128) -> [OutgoingRequest] {
+    /// Handles a new connection. Removes and returns writes that are not sent to it: those that may have reached another
+    /// history, and those whose key the server may have forgotten.
+    package mutating func connected(history: Identifier128, now: NIODeadline) -> [OutgoingRequest] {
         self.removeWaiting { waiting in
+            if waiting.request.kind == .write, let lost = waiting.lostAt, now - lost >= Self.repetitionMax { return true }
             if let wanted = waiting.request.history, wanted != history { return true }
             return waiting.request.kind == .write && waiting.sentTo != nil && waiting.sentTo != history
         }

@@ -140,45 +140,23 @@ public final class OptimisticClient: Sendable {
 
     /// Undoes the newest write. A pending one is shown no more at once; it is undone when the server has it, so this
     /// waits for the connection. Returns `nil` if there is nothing left to undo: the pending write was not sent and is
-    /// withdrawn, or the server has refused it. Without a pending write it is `NestClient.undo`. Throws `busy` if the
-    /// newest write is a group that has steps and has not ended.
+    /// withdrawn, or the server has refused it. Without a pending write it is `NestClient.undo` of what the session has
+    /// written last. Throws `busy` if the newest write is a group that has steps and has not ended.
+    ///
+    /// Undos and writes keep the order in which they are made: what the program writes after an undo is sent after it.
+    /// A cancelled task stops waiting; the undo goes on.
     @discardableResult
     public func undo(options: UndoOptions = UndoOptions()) async throws(NestError) -> Receipt? {
-        switch await self.core.beginUndo() {
-        case .withdrawn: return nil
-        case .none:
-            let receipt = try await self.client.undo(options: options)
-            await self.core.noteServer(didUndo: true)
-            return receipt
-        case .open: throw NestError(.busy, "the newest write is a group that has not ended")
-        case .retracted(let id, let write):
-            let written: Receipt
-            do throws(NestError) { written = try await write.receipt() } catch {
-                await self.core.endUndo(of: id, didUndo: false)
-                if write.state == .refused { return nil }
-                throw error
-            }
-            do throws(NestError) {
-                let receipt = try await self.client.undo(options: options, expecting: written.revision)
-                await self.core.endUndo(of: id, didUndo: true)
-                return receipt
-            } catch {
-                await self.core.endUndo(of: id, didUndo: false)
-                throw error
-            }
-        }
+        try await self.core.undo(options)?.value()
     }
 
     /// Does again what `undo` has undone last, until the program writes something new. A write that was withdrawn
     /// before it was sent is made anew, with the same ids, and shown at once: returns `nil`. Otherwise it is
-    /// `NestClient.redo`, which is shown when the server has it. Writes that bypass this client, such as
-    /// `NestClient.transaction`, do not count as new here.
+    /// `NestClient.redo`, which is shown when the server has it, and keeps its order as `undo` does. Writes that bypass
+    /// this client, such as `NestClient.transaction`, do not count as new here.
     @discardableResult
     public func redo(options: UndoOptions = UndoOptions()) async throws(NestError) -> Receipt? {
-        if await self.core.redoWithdrawn() { return nil }
-        let receipt = try await self.client.redo(options: options)
-        await self.core.noteServer(didUndo: false)
-        return receipt
+        try await self.core.redo(options)?.value()
     }
 
     /// The writes that the lists do not all have yet, oldest first.

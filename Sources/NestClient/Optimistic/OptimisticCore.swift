@@ -14,30 +14,36 @@ actor OptimisticCore {
     /// The pause before a write is sent again that the server could not carry out now.
     private static let retryPause = TimeAmount.milliseconds(200)
     /// How long lists wait after a reconnection for the answers that were lost.
-    private static let repetitionMax = TimeAmount.seconds(2)
+    static let repetitionMax = TimeAmount.seconds(2)
 
     nonisolated let eventLoop: any EventLoop
     nonisolated let unownedExecutor: UnownedSerialExecutor
     nonisolated let stock: ReservedIDStock
-    private unowned let core: ClientCore
-    private var views: OptimisticViews
-    private var followed: [OptimisticViews.ID: FollowedList] = [:]
-    private var handles: [PendingWrites.ID: PendingWrite] = [:]
+    unowned let core: ClientCore
+    var views: OptimisticViews
+    var followed: [OptimisticViews.ID: FollowedList] = [:]
+    var handles: [PendingWrites.ID: PendingWrite] = [:]
     private var tokens: [RequestToken: PendingWrites.ID] = [:]
+    /// The undos and redos that wait or are under way.
+    var undos: [PendingUndo.ID: QueuedUndo] = [:]
+    /// Those under way.
+    var undoTokens: [RequestToken: PendingUndo.ID] = [:]
+    /// Refused writes, while writes are pending that may be refused because of them.
+    private var refusedWrites: [PendingWrites.ID: PendingWrite] = [:]
     private var nextView: UInt64 = 1
     /// The history that the views, the ids in stock and the pending writes belong to.
-    private var history: Identifier128?
+    private(set) var history: Identifier128?
     private var isPausing = false
     /// Whether a write is repeated that could not be carried out: until it is, they are sent one by one.
     private var isCareful = false
     /// The answers whose writes are not shown as answered yet.
-    private var answered: [(id: PendingWrites.ID, result: Result<Receipt, NestError>)] = []
+    var answered: [(id: PendingWrites.ID, result: Result<Receipt, NestError>)] = []
     /// Why the client is closed.
-    private var closure: NestError?
-    private var isPublishDue = false
-    private var undone = UndoneWrites()
+    private(set) var closure: NestError?
+    var isPublishDue = false
+    var undone = UndoneWrites()
     /// When lists stop to wait for the answers to repeated writes; `nil`: none is repeated.
-    private var waitsUntil: NIODeadline?
+    var waitsUntil: NIODeadline?
 
     init(_ core: ClientCore, _ model: ManagedObjectModel, _ stock: ReservedIDStock) {
         self.core = core
@@ -53,7 +59,7 @@ actor OptimisticCore {
     }
 
     /// Keeps the client's core, which this one does not own, until `body` has run.
-    private func enqueueWithCore(_ body: @escaping @Sendable (isolated OptimisticCore) -> Void) {
+    func enqueueWithCore(_ body: @escaping @Sendable (isolated OptimisticCore) -> Void) {
         self.eventLoop.execute { [core = self.core] in
             core.assumeIsolated { _ in self.assumeIsolated { body($0) } }
         }
@@ -76,7 +82,12 @@ actor OptimisticCore {
         let time = Int64(Date().timeIntervalSince1970 * 1_000_000)
         let transaction = UnconfirmedTransaction(write.transaction.mutations, time: time)
         let place = refused?.place
-        let id = self.views.pending.add(transaction, isOpen: write.state == .open, place: place)
+        let id = self.views.pending.add(
+            transaction,
+            isOpen: write.state == .open,
+            place: place,
+            coalescing: write.transaction.coalescing?.key
+        )
         write.place = place ?? id
         self.handles[id] = write
         self.send()
@@ -153,53 +164,6 @@ actor OptimisticCore {
         self.publishSoon()
     }
 
-    enum Undo {
-        /// The newest write was not sent, and is withdrawn.
-        case withdrawn
-        /// The newest write is pending, and not shown any more.
-        case retracted(PendingWrites.ID, PendingWrite)
-        /// The newest write is a group that has not ended.
-        case open
-        case none
-    }
-
-    /// Begins to undo the newest pending write.
-    func beginUndo() -> Undo {
-        let newest = self.views.pending.writes.last { write in
-            let isBegun = write.state != .open || !write.transaction.mutations.isEmpty
-            return isBegun && !write.isRetracted && !self.views.pending.isSettled(write.id)
-        }
-        guard let newest, let handle = self.handles[newest.id] else { return .none }
-        if newest.state == .open { return .open }
-        if self.views.pending.withdraw(newest.id) != nil {
-            self.handles[newest.id] = nil
-            self.undone.withdrew(handle.transaction)
-            self.publish()
-            handle.finish(.withdrawn, .failure(NestError(.cancelled, "it was undone before it was sent")))
-            return .withdrawn
-        }
-        self.views.pending.retract(newest.id)
-        self.publish()
-        return .retracted(newest.id, handle)
-    }
-
-    func endUndo(of write: PendingWrites.ID, didUndo: Bool) {
-        self.views.pending.undone(write, didUndo: didUndo)
-        if didUndo { self.undone.serverUndid() }
-        self.publish()
-    }
-
-    /// The server has undone what is not pending, or done it again.
-    func noteServer(didUndo: Bool) { if didUndo { self.undone.serverUndid() } else { self.undone.serverRedid() } }
-
-    /// Makes a write anew that the last undo has withdrawn. Returns whether there is one.
-    func redoWithdrawn() -> Bool {
-        guard var transaction = self.undone.takeWithdrawn() else { return false }
-        transaction.key = NestClient.newKey()
-        self.add(PendingWrite(transaction), isRedone: true)
-        return true
-    }
-
     /// Reserves more ids if the stock is low.
     func refillStock() {
         guard case .ready = self.core.assumeIsolated({ $0.machine.phase }) else { return }
@@ -242,9 +206,10 @@ actor OptimisticCore {
         self.tokens = [:]
         for (id, handle) in self.handles {
             if self.views.pending[id] != nil { _ = self.views.pending.refused(id) }
-            if !handle.isAnswered { handle.finish(.refused, .failure(error)) }
+            if !handle.isAnswered { handle.finish(.parked, .failure(error)) }
         }
         self.handles = [:]
+        self.giveUpUndos(error)
     }
 
     private func historyChanged() {
@@ -256,7 +221,9 @@ actor OptimisticCore {
             self.followed[id]?.isCurrent = false
         }
         let message = "the store has another history: it was not carried out, or that is not known"
-        self.park(self.views.historyChanged(), NestError(.outcomeUnknown, message))
+        let error = NestError(.outcomeUnknown, message)
+        self.park(self.views.historyChanged(), error)
+        self.giveUpUndos(error)
         // The old history had the others.
         for handle in self.handles.values { handle.become(.settled) }
         self.forgetSettled()
@@ -268,6 +235,8 @@ actor OptimisticCore {
             self.views.pending.discard(id)
             self.handles.removeValue(forKey: id)?.finish(.parked, .failure(error))
         }
+        self.endVainUndos(.failure(error))
+        self.publishSoon()
     }
 
     /// The server has another model. Writes with the numbers of an old one that it does not extend are given back.
@@ -292,6 +261,7 @@ actor OptimisticCore {
             self.views.pending.named(own.request.rawValue, own.revision)
             self.handles[id]?.become(.committed)
         }
+        if self.views.pending.sendableUndo != nil { self.sendSoon() }
     }
 
     /// Handles the answer to a request. Returns whether it is one of the optimistic client's.
@@ -301,19 +271,27 @@ actor OptimisticCore {
             self.reserved(result)
             return true
         }
+        if let undo = self.undoTokens.removeValue(forKey: token) {
+            self.ended(undo, result)
+            self.sendSoon()
+            return true
+        }
         guard let id = self.tokens.removeValue(forKey: token) else { return false }
         switch result {
         case .success(.receipt(let receipt)): self.confirmed(id, receipt)
-        case .success: self.refused(id, NestError(.protocolViolation, "the answer to a write is no receipt"))
+        case .success: self.refused(id, Self.noReceipt)
         case .failure(let error): self.failed(id, error)
         }
         self.sendSoon()
         return true
     }
 
+    static let noReceipt = NestError(.protocolViolation, "the answer to a write is no receipt")
+
     private func confirmed(_ id: PendingWrites.ID, _ receipt: Receipt) {
         if self.tokens.isEmpty { self.isCareful = false }
         self.views.pending.answered(id, revision: receipt.revision, isChanged: receipt.isChanged)
+        self.endVainUndos(.success(nil))
         // A caller that waits for the receipt sees the lists with the write.
         self.answered.append((id, .success(receipt)))
         self.publishSoon()
@@ -321,7 +299,9 @@ actor OptimisticCore {
 
     private func failed(_ id: PendingWrites.ID, _ error: NestError) {
         switch error.code {
-        case .closed: return self.refused(id, error)
+        case .closed, .outcomeUnknown, .unauthenticated, .tokenExpired:
+            self.views.pending.park(id)
+            return self.park([id], error)
         case .schemaChanged:
             // Its numbers are those of another model, and so are the numbers of those that wait.
             self.views.pending.requeue(id)
@@ -338,8 +318,15 @@ actor OptimisticCore {
     }
 
     private func refused(_ id: PendingWrites.ID, _ error: NestError) {
+        let handle = self.handles[id]
+        if error.code == .notFound {
+            handle?.cause = self.views.pending.cause(of: id).flatMap { self.refusedWrites[$0] }
+        }
         _ = self.views.pending.refused(id)
+        self.refusedWrites[id] = self.views.pending.writes.isEmpty ? nil : handle
+        if self.views.pending.writes.isEmpty { self.refusedWrites = [:] }
         self.answered.append((id, .failure(error)))
+        self.endVainUndos(.success(nil))
         self.publishSoon()
     }
 
@@ -352,26 +339,39 @@ actor OptimisticCore {
 
     // MARK: Sending
 
-    /// Sends waiting writes in their order.
-    private func send() {
+    /// Sends waiting writes and undos in their order.
+    func send() {
         guard case .ready = self.core.assumeIsolated({ $0.machine.phase }) else { return }
-        for write in self.views.pending.writes {
-            // The writes after a group wait for it.
-            guard write.state != .open else { return }
-            guard !self.isPausing, self.tokens.count < (self.isCareful ? 1 : Self.sentMax) else { return }
+        repeat { self.sendWrites() } while self.sendUndo()
+    }
+
+    /// Whether one more write or undo may be under way.
+    var hasRoom: Bool {
+        !self.isPausing && self.tokens.count + self.undoTokens.count < (self.isCareful ? 1 : Self.sentMax)
+    }
+
+    private func sendWrites() {
+        for write in self.views.pending.sendable {
+            guard self.hasRoom else { return }
             guard write.state == .queued, let handle = self.handles[write.id], !self.tokens.values.contains(write.id)
             else { continue }
-            let token = self.core.assumeIsolated { $0.newToken() }
+            let token = self.submit(TransactionMessage(handle.transaction))
             self.tokens[token] = write.id
             // Requests are known by their tokens, which stay the same when they are sent again.
             self.views.pending.sent(write.id, request: token.rawValue)
             handle.become(.sent)
-            var request = OutgoingRequest(owner: .caller(token), kind: .write, TransactionMessage(handle.transaction))
-            request.history = self.history
-            self.core.assumeIsolated { core in core.perform(core.machine.submit(request)) }
             // Rows say that it is under way.
             self.publishSoon()
         }
+    }
+
+    /// Hands a request to the machine, which sends it again after a lost connection.
+    func submit(_ message: some Message) -> RequestToken {
+        let token = self.core.assumeIsolated { $0.newToken() }
+        var request = OutgoingRequest(owner: .caller(token), kind: .write, message)
+        request.history = self.history
+        self.core.assumeIsolated { core in core.perform(core.machine.submit(request)) }
+        return token
     }
 
     /// Sends once the machine's actions are done that are being performed: their frames have lower ids.
@@ -391,110 +391,5 @@ actor OptimisticCore {
             self.assumeIsolated { $0.isPausing = false }
             core.assumeIsolated { $0.optimistic?.assumeIsolated { $0.send() } }
         }
-    }
-
-    // MARK: Showing
-
-    /// Shows what has changed, once everything is handled that was read at once.
-    private func publishSoon() {
-        guard !self.isPublishDue else { return }
-        self.isPublishDue = true
-        self.enqueueWithCore { optimistic in
-            optimistic.isPublishDue = false
-            optimistic.publish()
-        }
-    }
-
-    /// Whether lists wait for no answers to repeated writes, or have waited long enough.
-    private var isDoneWaiting: Bool {
-        guard self.views.pending.isRepeating else {
-            self.waitsUntil = nil
-            return true
-        }
-        let now = NIODeadline.now()
-        if self.waitsUntil == nil {
-            self.waitsUntil = now + Self.repetitionMax
-            self.publishAgain(in: Self.repetitionMax)
-        }
-        return self.waitsUntil.map { now >= $0 } ?? true
-    }
-
-    private func publish() {
-        self.takeStates()
-        guard self.isDoneWaiting else { return }
-        let (shown, settled) = self.views.publish(isForced: true)
-        // A program that sees the state finds its writes settled.
-        for id in settled { self.handles[id]?.become(.settled) }
-        for (id, view) in shown { self.show(view, id) }
-        let ids = Set(shown.map(\.id))
-        for (id, followed) in self.followed where !ids.contains(id) {
-            let isOther = followed.isCurrent != followed.wasCurrent || self.views.queued(id) != followed.wasQueued
-            if isOther, let view = self.views.shown(id) { self.show(view, id) }
-        }
-        let answered = self.answered
-        self.answered = []
-        for (id, result) in answered {
-            guard case .success = result else {
-                self.handles.removeValue(forKey: id)?.finish(.refused, result)
-                continue
-            }
-            self.handles[id]?.finish(self.views.pending.isSettled(id) ? .settled : .committed, result)
-        }
-        self.forgetSettled()
-    }
-
-    /// Forgets the settled writes that were answered.
-    private func forgetSettled() {
-        for (id, handle) in self.handles where handle.isAnswered && self.views.pending.isSettled(id) {
-            self.handles[id] = nil
-        }
-    }
-
-    /// Takes what has arrived for each list.
-    private func takeStates() {
-        for id in self.followed.keys.sorted() {
-            guard var list = self.followed[id] else { continue }
-            let (changes, end) = list.queue.takeAll()
-            if changes.contains(where: { if case .snapshot = $0 { true } else { false } }) { list.hasState = true }
-            list.isCurrent = list.queue.isCurrent
-            let hasNewFolds = list.take(self.core.assumeIsolated { $0.askedFolds(list.subscriber) })
-            if list.hasState, list.isHeld || !changes.isEmpty {
-                let wasHeld = list.isHeld
-                let isDue = list.isDue(after: changes, end: end, shown: self.views.shown(id))
-                if isDue {
-                    self.views.took(id, list.view)
-                } else if !wasHeld {
-                    self.publishAgain(in: FollowedList.heldMax)
-                }
-            }
-            if list.hasState, hasNewFolds { self.views.folded(id, list.view) }
-            switch changes.last {
-            case .reset, .paused: self.views.stopped(id)
-            default: break
-            }
-            self.followed[id] = list
-            if let end {
-                self.followed[id] = nil
-                list.continuation.finish(throwing: end)
-                self.views.removed(id)
-                let subscriber = list.subscriber
-                self.core.assumeIsolated { $0.enqueue { $0.unsubscribe(subscriber) } }
-            }
-        }
-    }
-
-    /// Shows states that are held back, once they have waited long enough.
-    private func publishAgain(in pause: TimeAmount) {
-        _ = self.eventLoop.scheduleTask(in: pause) { [weak core = self.core] in
-            core?.assumeIsolated { $0.optimistic?.assumeIsolated { $0.publishSoon() } }
-        }
-    }
-
-    private func show(_ view: OverlaidView, _ id: OptimisticViews.ID) {
-        guard let list = self.followed[id] else { return }
-        let queued = self.views.queued(id)
-        self.followed[id]?.wasCurrent = list.isCurrent
-        self.followed[id]?.wasQueued = queued
-        list.continuation.yield(list.state(of: view, queued: queued))
     }
 }

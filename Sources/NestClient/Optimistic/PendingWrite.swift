@@ -18,11 +18,12 @@ public final class PendingWrite: Sendable {
         case committed
         /// All lists that follow the server show it as the server has it.
         case settled
-        /// By the server, or because the client was closed before the answer.
+        /// By the server.
         case refused
-        /// The store has another history than when it was written, for example that of a backup, so that object ids may
-        /// mean other objects; or the server has another model. It was not carried out, or that is not known, and it is
-        /// not sent again.
+        /// It was not carried out, or that is not known, and it is not sent again: the store has another history than
+        /// when it was written, for example that of a backup, so that object ids may mean other objects; the server has
+        /// another model; its answer was lost so long ago that the server may have forgotten its key; or the client was
+        /// closed before the answer.
         case parked
         /// It was undone before it was sent.
         case withdrawn
@@ -32,14 +33,14 @@ public final class PendingWrite: Sendable {
         var transaction: WriteTransaction
         var state: State
         var place: PendingWrites.ID?
-        var result: Result<Receipt, NestError>?
-        var waiters: [UInt64: CheckedContinuation<Result<Receipt, NestError>, Never>] = [:]
-        var nextWaiter: UInt64 = 0
+        /// The refused write because of which it is refused.
+        var cause: PendingWrite?
     }
 
     /// What was written, with the ids of inserted objects and the idempotency key.
     public var transaction: WriteTransaction { self.contents.withLockedValue { $0.transaction } }
     private let contents: NIOLockedValueBox<Contents>
+    private let answer = Awaited<Receipt>()
 
     init(_ transaction: WriteTransaction, isOpen: Bool = false) {
         self.contents = NIOLockedValueBox(Contents(transaction: transaction, state: isOpen ? .open : .queued))
@@ -53,31 +54,18 @@ public final class PendingWrite: Sendable {
 
     public var state: State { self.contents.withLockedValue { $0.state } }
 
-    var isAnswered: Bool { self.contents.withLockedValue { $0.result != nil } }
+    /// The refused write because of which the server has refused this one: it was to make an object that this one names.
+    /// Correct that one first.
+    public internal(set) var cause: PendingWrite? {
+        get { self.contents.withLockedValue { $0.cause } }
+        set { self.contents.withLockedValue { $0.cause = newValue } }
+    }
+
+    var isAnswered: Bool { self.answer.result != nil }
 
     /// Waits until the server has the write durably. Throws `NestError` if it refuses it. A cancelled task stops
     /// waiting; the write goes on.
-    public func receipt() async throws(NestError) -> Receipt {
-        let number = self.contents.withLockedValue { contents in
-            defer { contents.nextWaiter += 1 }
-            return contents.nextWaiter
-        }
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let known = self.contents.withLockedValue { contents -> Result<Receipt, NestError>? in
-                    if contents.result == nil, !Task.isCancelled { contents.waiters[number] = continuation }
-                    return contents.result ?? (Task.isCancelled ? .failure(Self.stoppedWaiting) : nil)
-                }
-                if let known { continuation.resume(returning: known) }
-            }
-        } onCancel: {
-            let waiter = self.contents.withLockedValue { $0.waiters.removeValue(forKey: number) }
-            waiter?.resume(returning: .failure(Self.stoppedWaiting))
-        }
-        return try result.get()
-    }
-
-    private static let stoppedWaiting = NestError(.cancelled, "cancelled while waiting; the write goes on")
+    public func receipt() async throws(NestError) -> Receipt { try await self.answer.value() }
 
     /// Ends a group: no more steps are added. Returns `false` if it is not open any more.
     @discardableResult func close(as state: State) -> Bool {
@@ -89,11 +77,7 @@ public final class PendingWrite: Sendable {
     }
 
     /// Why it is neither pending nor carried out.
-    var failure: NestError? {
-        self.contents.withLockedValue { contents in
-            if case .failure(let error)? = contents.result { error } else { nil }
-        }
-    }
+    var failure: NestError? { if case .failure(let error)? = self.answer.result { error } else { nil } }
 
     /// Adds the steps of a transaction. Returns `false` if the write is not open any more.
     func append(_ transaction: WriteTransaction) -> Bool {
@@ -107,12 +91,7 @@ public final class PendingWrite: Sendable {
     func become(_ state: State) { self.contents.withLockedValue { $0.state = state } }
 
     func finish(_ state: State, _ result: Result<Receipt, NestError>) {
-        let waiters = self.contents.withLockedValue { contents in
-            contents.state = state
-            contents.result = result
-            defer { contents.waiters = [:] }
-            return contents.waiters.values.map { $0 }
-        }
-        for waiter in waiters { waiter.resume(returning: result) }
+        self.become(state)
+        self.answer.finish(result)
     }
 }

@@ -15,12 +15,28 @@ struct OptimisticTrace {
         self.now = now
     }
 
-    mutating func write(_ id: PendingWrites.ID, _ mutations: [Mutation]) {
+    mutating func write(
+        _ id: PendingWrites.ID,
+        _ mutations: [Mutation],
+        isOpen: Bool = false,
+        place: PendingWrites.ID? = nil
+    ) {
+        var members: [String: JSONValue] = [
+            "write": JSONValue(count: Int(id.rawValue)), "transaction": Self.hex(mutations),
+        ]
+        if isOpen { members["open"] = .bool(true) }
+        if let place { members["place"] = JSONValue(count: Int(place.rawValue)) }
+        self.events.append(.object(members))
+    }
+
+    mutating func grow(_ id: PendingWrites.ID, _ mutations: [Mutation]) {
+        self.events.append(["grown": JSONValue(count: Int(id.rawValue)), "transaction": Self.hex(mutations)])
+    }
+
+    private static func hex(_ mutations: [Mutation]) -> JSONValue {
         var writer = ByteWriter()
         writer.write(transactionBody: WriteTransaction(mutations: mutations))
-        self.events.append([
-            "write": JSONValue(count: Int(id.rawValue)), "transaction": .string(Hex.text(writer.bytes)),
-        ])
+        return .string(Hex.text(writer.bytes))
     }
 
     mutating func event(_ name: String, _ id: PendingWrites.ID, _ revision: Revision? = nil) {
@@ -76,12 +92,16 @@ struct OptimisticTrace {
             about: "A client that shows its writes before they are confirmed, from its beginning: what it writes and "
                 + "receives, in order, and what it shows after each step. `model` is the body of MODEL, `transaction` that "
                 + "of TRANSACTION without the key, `request` that of a fetch request; `now` is the time of all writes, in "
-                + "microseconds since 1970. `write` is a new write with a number of its own; `sent`, `own`, `receipt`, "
-                + "`unchanged` (a receipt of nothing), `refused` and `again` (an error after which it is sent again) say "
-                + "what becomes of it; `lost`: the connection is lost. `view` has a new state of the server, `removed` is a "
-                + "view that has ended. `shown` lists the views that are now shown differently, as in `overlay.json`."
+                + "microseconds since 1970. `write` is a new write with a number of its own: with `open` a group, which has "
+                + "all its steps so far with `grown` and ends with `ended`; with `place` one that comes instead of the "
+                + "refused one of this number. `sent`, `own`, `receipt`, `unchanged` (a receipt of nothing), `refused` and "
+                + "`again` (an error after which it is sent again) say what becomes of it. `withdrawn`: it was not sent, and "
+                + "is gone; `retracted`: its undo was asked for, which `undone` or `restored` (it was not undone) ends. "
+                + "`lost`: the connection is lost. `view` has a new state of the server, or other fold states in its "
+                + "request; `stopped`: it waits for a snapshot of another request; `removed`: it has ended. `shown` lists "
+                + "the views that are now shown differently, as in `overlay.json`."
         )
-        let traces = try (1...10 as ClosedRange<UInt64>).map { seed in
+        let traces = try (1...12 as ClosedRange<UInt64>).map { seed in
             let simulation = try OptimisticSimulation(seed: seed, isTraced: true)
             try simulation.run(steps: 40)
             return simulation.trace?.json ?? .null

@@ -118,26 +118,144 @@ import Testing
         #expect(pending.writes.map(\.id) == [one])
     }
 
-    @Test func aRetractedWriteIsShownAgainIfItsUndoIsRefused() {
+    @Test func aRetractedWriteIsShownAgainIfItsUndoIsRefused() throws {
         var pending = PendingWrites()
         let write = pending.add(self.edit("1"))
         pending.sent(write, request: 1)
-        pending.retract(write)
+        let undo = try pending.startUndo()
         #expect(pending.laid(at: Revision(1)).isEmpty)
-        pending.undone(write, didUndo: false)
+        pending.undoEnded(undo, didUndo: false)
         #expect(pending.laid(at: Revision(1)).map(\.id) == [write])
     }
 
     /// Else the row of a taken back write would return for a moment.
-    @Test func nothingIsShownBetweenAConfirmationAndItsUndo() {
+    @Test func nothingIsShownBetweenAConfirmationAndItsUndo() throws {
         var pending = PendingWrites()
         let write = pending.add(self.edit("1"))
         pending.sent(write, request: 1)
-        pending.retract(write)
+        let undo = try pending.startUndo()
         pending.answered(write, revision: Revision(2), isChanged: true)
         #expect(pending.isArriving)
-        pending.undone(write, didUndo: true)
+        pending.undoEnded(undo, didUndo: true)
         #expect(!pending.isArriving)
+    }
+
+    @Test func anUndoIsSentBetweenTheWritesThatItWasMadeBetween() throws {
+        var pending = PendingWrites()
+        let one = pending.add(self.edit("1"))
+        pending.sent(one, request: 1)
+        let undo = try pending.startUndo()
+        let two = pending.add(self.edit("2"))
+        #expect(pending.sendableUndo == nil)
+        #expect(pending.sendable.map(\.id) == [one])
+        pending.named(1, Revision(7))
+        #expect(pending.sendableUndo?.id == undo && pending.sendableUndo?.expected == Revision(7))
+        #expect(pending.sendable.map(\.id) == [one])
+        pending.undoSent(undo)
+        #expect(pending.sendableUndo == nil)
+        #expect(pending.sendable.map(\.id) == [one, two])
+    }
+
+    @Test func undosKeepTheirOrder() throws {
+        var pending = PendingWrites()
+        let (one, two) = (pending.add(self.edit("1")), pending.add(self.edit("2")))
+        pending.sent(one, request: 1)
+        pending.sent(two, request: 2)
+        pending.answered(one, revision: Revision(7), isChanged: true)
+        let (first, second) = (try pending.startUndo(), try pending.startUndo())
+        // What the second takes back is known, but is the newest entry only after the first.
+        #expect(pending.sendableUndo == nil)
+        pending.answered(two, revision: Revision(8), isChanged: true)
+        #expect(pending.sendableUndo?.id == first && pending.sendableUndo?.expected == Revision(8))
+        pending.undoSent(first)
+        #expect(pending.sendableUndo?.id == second && pending.sendableUndo?.expected == Revision(7))
+    }
+
+    @Test func writesThatCoalesceAreTakenBackTogether() throws {
+        var pending = PendingWrites()
+        let other = pending.add(self.edit("0"), coalescing: "title")
+        let between = pending.add(self.edit("1"))
+        let all = (2..<4).map { pending.add(self.edit("\($0)"), coalescing: "title") }
+        for (number, id) in ([other, between] + all).enumerated() { pending.sent(id, request: UInt64(number)) }
+        let undo = try pending.startUndo()
+        #expect(pending.undos.first?.targets == all)
+        #expect(pending.laid(at: Revision(1)).map(\.id) == [other, between])
+        // The server has the entry at the revision of the last of them.
+        for (number, id) in all.enumerated() {
+            #expect(pending.sendableUndo == nil)
+            pending.answered(id, revision: Revision(UInt64(7 + number)), isChanged: true)
+        }
+        #expect(pending.sendableUndo?.id == undo && pending.sendableUndo?.expected == Revision(8))
+    }
+
+    @Test func anUndoOfARefusedWriteIsVain() throws {
+        var pending = PendingWrites()
+        let one = pending.add(self.edit("1"))
+        pending.sent(one, request: 1)
+        let undo = try pending.startUndo()
+        #expect(pending.takeVainUndos() == [])
+        _ = pending.refused(one)
+        #expect(pending.sendableUndo == nil)
+        #expect(pending.takeVainUndos() == [undo])
+        #expect(pending.undos.isEmpty)
+    }
+
+    @Test func aRedoComesAfterTheUndosBeforeIt() throws {
+        var pending = PendingWrites()
+        let one = pending.add(self.edit("1"))
+        pending.sent(one, request: 1)
+        let (undo, redo) = (try pending.startUndo(), pending.redo())
+        #expect(pending.sendableUndo == nil)
+        pending.named(1, Revision(7))
+        #expect(pending.sendableUndo?.id == undo)
+        pending.undoSent(undo)
+        #expect(pending.sendableUndo?.id == redo && pending.sendableUndo?.isRedo == true)
+        #expect(pending.sendableUndo?.expected == nil)
+    }
+
+    @Test func anUndoAfterARedoUndoesWhatWasRedone() throws {
+        var pending = PendingWrites()
+        let one = pending.add(self.edit("1"))
+        pending.sent(one, request: 1)
+        let redo = pending.redo()
+        _ = try pending.startUndo()
+        #expect(pending.undos.last?.targets == [] && pending.undos.last?.isRedo == false)
+        // Only once, and not if nothing was redone.
+        _ = try pending.startUndo()
+        #expect(pending.undos.last?.targets == [one])
+        pending.undoEnded(redo, didUndo: true)
+        let two = pending.add(self.edit("2"))
+        pending.sent(two, request: 2)
+        pending.undoEnded(pending.redo(), didUndo: false)
+        _ = try pending.startUndo()
+        #expect(pending.undos.last?.targets == [two])
+    }
+
+    @Test func aGroupThatHasStepsIsNotUndone() {
+        var pending = PendingWrites()
+        let one = pending.add(self.edit("1"))
+        let group = pending.add(UnconfirmedTransaction([], time: 0), isOpen: true)
+        // Without steps it is not there yet.
+        if case .withdrew(let write) = pending.undo() { #expect(write.id == one) } else { Issue.record("not undone") }
+        pending.replace(group, with: self.edit("2"))
+        if case .open = pending.undo() {} else { Issue.record("an open group is undone") }
+    }
+
+    // MARK: Refusals because of refusals
+
+    @Test func aWriteThatNamesWhatARefusedOneWasToMakeHasItAsCause() {
+        var pending = PendingWrites()
+        let insert = Mutation.insertAs(ObjectID(9), entity: EntityNumber(1), values: [], placements: [])
+        let one = pending.add(UnconfirmedTransaction([insert], time: 0))
+        let two = pending.add(UnconfirmedTransaction([.update(.object(ObjectID(9)), values: [])], time: 0))
+        let three = pending.add(UnconfirmedTransaction([.update(.object(ObjectID(8)), values: [])], time: 0))
+        #expect(pending.cause(of: two) == nil)
+        _ = pending.refused(one)
+        #expect(pending.cause(of: two) == one)
+        #expect(pending.cause(of: three) == nil)
+        // A corrected write makes the object after all.
+        _ = pending.add(UnconfirmedTransaction([insert], time: 0), place: one)
+        #expect(pending.cause(of: two) == nil)
     }
 
     // MARK: Groups, refusals and other histories
@@ -185,5 +303,13 @@ import Testing
         pending.sent(one, request: 1)
         #expect(pending.parkUnsent() == [two])
         #expect(pending[one]?.state == .sent(request: 1))
+    }
+}
+
+extension PendingWrites {
+    /// Undoes the newest write, which was sent.
+    fileprivate mutating func startUndo() throws -> PendingUndo.ID {
+        guard case .added(let id) = self.undo() else { throw ProcessFailure("no undo was added") }
+        return id
     }
 }

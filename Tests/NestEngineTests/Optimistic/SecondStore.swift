@@ -17,15 +17,19 @@ struct SecondStore {
     /// `path`: the file of the other store, to which nothing is written meanwhile.
     init(copyOf path: String, _ model: ManagedObjectModel, now: Int64) throws {
         let copy = self.directory.path + "/copy.sqlite"
-        for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
-            try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
-        }
+        try Self.copy(path, to: copy)
         self.store = try Store(
             Store.Configuration(location: .file(copy), model: model),
             newHistoryID: Identifier128(high: 1, low: 1)
         )
         self.engine = try Engine(store: self.store, limits: EngineLimits())
         self.now = now
+    }
+
+    static func copy(_ path: String, to copy: String) throws {
+        for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
+            try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+        }
     }
 
     /// Carries out transactions of a session, in their order, and returns all objects then; `nil` if one was refused.
