@@ -47,8 +47,8 @@ public struct CachedFrame: Hashable, Sendable {
 
 /// The last state of a view: SUBSCRIBED, a snapshot, and what has changed it since.
 public struct CachedView: Hashable, Sendable {
-    /// The canonical request, in its byte form; of an outline, without its fold states. It identifies the view. The view
-    /// of the undo state has the body of GET_UNDO_STATE, which no fetch request has.
+    /// The canonical request, in its byte form; of an outline, without its fold states. It identifies the view. The
+    /// view of the undo state has the body of GET_UNDO_STATE, which no fetch request has.
     public var request: [UInt8]
     /// A hash of the token and of the name of the store that the client was configured with. A client with another one
     /// does not use the state.

@@ -6,8 +6,8 @@ extension Subscription {
     /// Whether it is an outline whose rows are from the cache, and the server's have not arrived.
     var showsCachedOutline: Bool { self.isFromCache && self.folds != nil }
 
-    /// Whether it is an outline that shows other rows than the request that the program has first asked: the cache keeps
-    /// those.
+    /// Whether it is an outline that shows other rows than the request that the program has first asked: the cache
+    /// keeps those.
     var showsOtherRows: Bool { self.folds != nil && self.kept?.isOf(self.original) != true }
 
     /// What the frames of an outline begin with.
@@ -18,8 +18,8 @@ extension Subscription {
 }
 
 extension ClientStateMachine {
-    /// Records a diff that has led to the subscription's head. An outline that shows the rows again that the program has
-    /// first asked is recorded as a snapshot.
+    /// Records a diff that has led to the subscription's head. An outline that shows the rows again that the program
+    /// has first asked is recorded as a snapshot.
     mutating func record(_ id: SubscriptionID, _ diff: ResultsDiff, _ frames: [CachedFrame]) -> [ClientAction] {
         self.subscriptions[id]?.kept?.apply(diff)
         guard let subscription = self.subscriptions[id], let kept = subscription.kept, let folds = subscription.folds

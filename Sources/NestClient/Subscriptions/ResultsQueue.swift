@@ -74,8 +74,8 @@ final class ResultsQueue: Sendable {
 
         var isAnswer = false
 
-        /// What a snapshot changes in the visible state of an outline from the cache, which goes on: the server sends no
-        /// difference to it. `nil`: a snapshot is what it says.
+        /// What a snapshot changes in the visible state of an outline from the cache, which goes on: the server sends
+        /// no difference to it. `nil`: a snapshot is what it says.
         func netDifference(to element: SubscriptionElement) -> ResultsDiff? {
             guard case .snapshot(let snapshot, _, let digest, _) = element, self.isFromCache, !self.needsSnapshot,
                 !self.isOtherHistory, self.request.outline != nil
