@@ -1,6 +1,7 @@
 import NestFraming
 import NestModel
 import NestProtocol
+import NestTestSupport
 import Testing
 
 @testable import NestClient
@@ -134,8 +135,11 @@ import Testing
 
 extension SocketTests {
     struct CachedUndoStateClientTests {
-        @Test func aClientBeginsWithTheUndoStateOfItsLastRun() async throws {
+        /// Also with a session that is read from its file before the first connection.
+        @Test(arguments: [ClientSession.kept, .secret(Identifier128(high: 1, low: 2))])
+        func aClientBeginsWithTheUndoStateOfItsLastRun(_ session: ClientSession) async throws {
             let cache = SharedCache()
+            let directory = TemporaryDirectory()
             let state = UndoState(undo: .init(revision: Revision(5), name: "edit", transactionCount: 1), undoCount: 1)
             try await FakeServer.run { server in
                 guard server.number == 0 else { return }
@@ -147,7 +151,8 @@ extension SocketTests {
             } client: { port in
                 var configuration = Fixtures.configuration(port)
                 configuration.cache = cache
-                configuration.session = .secret(Identifier128(high: 1, low: 2))
+                configuration.session = session
+                configuration.sessionDirectory = directory.path
                 configuration.reconnectPauseMax = .milliseconds(50)
                 for _ in 0..<2 {
                     // The second run reaches no server.
