@@ -183,13 +183,14 @@ export class CachedNest extends Nest {
 
   /** @returns {Promise<any>} it has the last state until the server has sent one */
   async undoStates() {
-    const [states, { KeptUndo, UNDO_STATE_KEY }] =
-      await Promise.all([super.undoStates(), loaded(import('./cached-undo.js'))]);
+    // It must be there before the first state arrives.
+    const { KeptUndo, UNDO_STATE_KEY } = await loaded(import('./cached-undo.js'));
+    const states = await super.undoStates();
     const number = () => this.newKey().slice(0, 16);
     const undo = this.#undo ??= new KeptUndo(this.#identity, this.session, number, (change) => this.#record(change));
-    if (states.state) undo.received(states.state, this.server);
+    if (states.state) this.run((m) => undo.received(m));
     else {
-      const view = await this.#within(() => this.#cache.view(/** @type {any} */ (UNDO_STATE_KEY)));
+      const view = await this.#within(() => this.#cache.view(UNDO_STATE_KEY));
       undo.begin(view, states, this.server?.historyID);
     }
     return states;
@@ -268,7 +269,7 @@ export class CachedNest extends Nest {
     if (event.type === 'cache') return this.#record(event.change);
     super.handle(event);
     const { type, change, welcome } = event;
-    if (type === 'change' && change.type === 'undoState') this.#undo?.received(change.state, this.server);
+    if (type === 'change' && change.type === 'undoState') this.run((m) => this.#undo?.received(m));
     if (type === 'ready') this.#undo?.connected(welcome.historyID);
     // Another model, which the machine has compared: the next run begins with it.
     const isOther = type === 'ready' && this.#kept !== null && this.#kept !== welcome.modelHash;

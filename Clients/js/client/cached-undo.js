@@ -8,10 +8,23 @@ import { fromHex, toHex, Writer } from '../wire/bytes.js';
 import { NestError } from '../wire/errors.js';
 import { fnv1a, hashText } from '../wire/hash.js';
 import { decode, encode, typeOf } from '../wire/messages.js';
-import '../wire/messages-undo.js';
 import { sha256 } from '../wire/sha256.js';
+import { handlers } from '../machine/frames.js';
+import { T } from '../machine/types.js';
+import '../machine/undo.js';
 
 /** @typedef {import('./undo.js').UndoStates} UndoStates */
+/** @typedef {import('../machine/machine.js').Machine} Machine */
+
+/** The newest UNDO_STATE of each client, as it came. @type {WeakMap<Machine, Uint8Array>} */
+const bodies = new WeakMap();
+
+const handle = /** @type {any} */ (handlers.get(T.undoState));
+handlers.set(T.undoState, (m, frame) => {
+  // The bytes that came with it must not be kept for it.
+  bodies.set(m, frame.body.slice());
+  handle(m, frame);
+});
 
 /** The body of GET_UNDO_STATE: no fetch request has these bytes. */
 export const UNDO_STATE_KEY = toHex(encode('getUndoState', { follows: true }));
@@ -93,10 +106,12 @@ export class KeptUndo {
     shown.clear();
   }
 
-  /** The server has sent a state. @param {any} state @param {any} server */
-  received(state, { historyID, revision }) {
+  /** The server has sent a state. @param {Machine} m */
+  received(m) {
     this.#cached.shown.clear();
-    const body = encode('undoState', state).slice();
+    const body = bodies.get(m);
+    if (!body) return;
+    const { historyID, revision } = m.welcome;
     const text = `${historyID} ${toHex(body)}`;
     if (text === this.#last) return;
     this.#last = text;
