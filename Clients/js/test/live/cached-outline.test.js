@@ -12,7 +12,8 @@ const SESSION = '0f'.repeat(16);
 const textOf = ({ rows }) => rows.map(({ title, depth }) => `${'.'.repeat(depth)}${title}`).join(' ');
 
 for (const isLocal of [false, true]) {
-  test(`${isLocal ? 'an optimistic outline' : 'an outline'} begins with what it has shown last`, { skip: missing }, async () => {
+  const what = isLocal ? 'an optimistic outline' : 'an outline';
+  test(`${what} begins with what it has shown last`, { skip: missing }, async () => {
     const server = await Server.start();
     const cache = new MemoryCache();
     const clients = [];
