@@ -1,5 +1,5 @@
 /**
- * Caches: a client that has one begins with the last state of its lists, and then gets one net difference.
+ * Caches: a client that has one begins with the last state of its lists and outlines, and then gets one net difference.
  *
  * A program may bring its own: anything with the methods of `Cache`. A cache serves one store and one user. It gets
  * messages of the server as they came and gives them back; the client proves them before it shows anything. A cache may
@@ -8,7 +8,10 @@
 
 import type { NestError } from './index.js';
 
-/** A message of the server, as it came: protocol.md, section 6. */
+/**
+ * A message of the server, as it came: protocol.md, section 6. Of an outline also the client's SUBSCRIBE, RESUBSCRIBE and
+ * SET_EXPANDED, which have its fold states.
+ */
 export interface CachedFrame {
   readonly type: number;
   readonly body: Uint8Array;
@@ -30,7 +33,10 @@ export interface CachedModel {
 
 /** The last state of a view: SUBSCRIBED, a snapshot, and what has changed it since. */
 export interface CachedView {
-  /** The request in its byte form, as hexadecimal digits. It identifies the view. */
+  /**
+   * The request in its byte form, as hexadecimal digits; of an outline, without its fold states. It identifies the view.
+   * The view of the undo state has the body of GET_UNDO_STATE, which no fetch request has.
+   */
   readonly request: string;
   /**
    * A hash of the token and of the name of the store that the client was made with. A client with another one does not

@@ -480,6 +480,7 @@ export interface ChangeFeed extends AsyncIterableIterator<any> {
 }
 
 export interface UndoStates extends AsyncIterable<any> {
+  /** The newest state; of a client with a cache the last one of an earlier run, until the server has sent it. */
   readonly state: any;
   /** Whether it was closed, or has ended with its client: listeners are called then too. */
   readonly isEnded: boolean;

@@ -6,7 +6,7 @@ public import NestClient
 import NestModel
 import NestProtocol
 
-/// The last states of a client's lists in one file, and the model: a `ResultsCache` in SQLite.
+/// The last states of a client's lists and outlines in one file, and the model: a `ResultsCache` in SQLite.
 ///
 ///     var configuration = ClientConfiguration(host: "nest.example.org")
 ///     configuration.cache = try CacheFile(path: "/home/ann/.cache/groceries/lists")

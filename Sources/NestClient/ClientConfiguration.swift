@@ -43,8 +43,8 @@ public struct ClientConfiguration: Sendable {
     public var user = ""
     /// Whether to ask who writes: `ResultsDiff.authors`.
     public var followsAuthors = false
-    /// Where the client keeps the last states of lists, to begin with them the next time; `nil`: nowhere. Outlines are
-    /// not kept.
+    /// Where the client keeps the last states of lists and outlines, and the undo state, to begin with them the next
+    /// time; `nil`: nowhere.
     public var cache: (any ResultsCache)?
     /// The time limit for one attempt to connect to one address, until the server has answered the handshake. If DNS
     /// has several addresses for a host, the attempt tries them all, a quarter of a second apart.

@@ -67,6 +67,8 @@ extension NestClient {
     /// Returns the current undo state and then each newer state, across lost connections. Use it for the titles of menu
     /// items.
     ///
+    /// With a cache, the last state of an earlier run of this session comes first, also without a server.
+    ///
     /// A slow consumer receives only the newest state. The sequence ends with a `NestError` if the client is closed or
     /// the server refuses. To stop, release the sequence.
     public func undoStates() -> AsyncThrowingStream<UndoState, any Error> {

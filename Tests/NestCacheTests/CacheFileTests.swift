@@ -79,6 +79,42 @@ import Testing
         #expect(longest < 20 << 10)
     }
 
+    /// Fold states are frames of their own. A rewritten outline has them all, and so has one that was read again after
+    /// the file was closed.
+    @Test func anOutlineKeepsItsFoldStates() async throws {
+        let request = CacheFixtures.outline
+        var (view, state) = CacheFixtures.outlineView(40)
+        do {
+            let cache = try CacheFixtures.open(self.directory)
+            cache.record([.replace(view)])
+            for number in 0..<4_000 {
+                let object = ObjectID(Int64(number % 600) + 2)
+                let append = CacheFixtures.fold(object, isExpanded: number / 600 % 2 == 0, of: &view)
+                cache.record([.append(append)])
+                if number % 500 == 0 { await cache.flush() }
+            }
+            await cache.flush()
+        }
+        let cache = try CacheFixtures.open(self.directory)
+        let read = try #require(await cache.view(request.cacheKey))
+        #expect(read.frames.count < 2_000 && read.sequence == view.sequence)
+        let loaded = try read.load(as: request)
+        #expect(try loaded.folds == view.load(as: request).folds)
+        state.revision = read.revision
+        #expect(loaded.state == state)
+        #expect(loaded.folds?.last.outline.exceptions.count == 400)
+    }
+
+    /// A reader of an earlier version has no outlines: it drops one, as every state with a frame that it does not know.
+    @Test func anUnknownFrameDropsTheState() async throws {
+        var view = CacheFixtures.view(1, CacheFixtures.state(3))
+        view.frames.append(CachedFrame(type: 0x3f, body: [1]))
+        let cache = try CacheFixtures.open(self.directory)
+        cache.record([.replace(view)])
+        let read = try #require(await cache.view(view.request))
+        #expect(throws: CacheFault.self) { try read.load(as: CacheFixtures.request(1)) }
+    }
+
     @Test func changesOfAnotherRecordingAreDropped() async throws {
         let cache = try CacheFixtures.open(self.directory)
         var state = CacheFixtures.state(10)

@@ -72,6 +72,46 @@ enum CacheFixtures {
         )
     }
 
+    static let outline: ObjectFetchRequest = {
+        var request = Self.request(1)
+        request.projection += [.outlineChildren, .outlineDepth]
+        request.window = .range(offset: 0, limit: 100)
+        request.outline = FetchOutline()
+        return request
+    }()
+
+    /// A view of an outline, all of whose rows are folded.
+    static func outlineView(_ rowCount: Int) -> (view: CachedView, state: SectionedSnapshot) {
+        var state = Self.state(rowCount)
+        state.projection = Self.outline.projection
+        state.window = WindowPosition(total: rowCount, sectionTotal: 1, start: WindowStart())
+        for index in state.sections[0].rows.indices {
+            state.sections[0].rows[index].values += [.integer(-1), .integer(0)]
+        }
+        var view = Self.view(1, state)
+        view.request = Self.outline.cacheKey
+        view.frames.insert(CachedFrame(Subscribe(Self.outline)), at: 0)
+        view.sequence = view.frames.count
+        return (view, state)
+    }
+
+    /// Folds or unfolds an object of a view, and returns the change.
+    static func fold(_ object: ObjectID, isExpanded: Bool, of view: inout CachedView) -> CacheAppend {
+        let states = [ExpandedState(object, isExpanded: isExpanded)]
+        let append = CacheAppend(
+            request: view.request,
+            recording: view.recording,
+            sequence: view.sequence,
+            base: view.revision,
+            frames: [CachedFrame(SetExpanded(view: Limits.viewIDMin, states: states))],
+            revision: view.revision,
+            digest: view.digest
+        )
+        view.frames += append.frames
+        view.sequence += append.frames.count
+        return append
+    }
+
     /// Opens a file whose changes are written only by `flush` and reads.
     static func open(
         _ directory: TemporaryDirectory,

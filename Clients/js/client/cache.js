@@ -10,11 +10,10 @@ import { decodeModel } from '../wire/model.js';
 import { sha256 } from '../wire/sha256.js';
 import { CACHE_PREDICATE_TEXT_MAX, CACHE_READ_MS_MAX } from '../machine/cache-limits.js';
 import { beginWith, CachedList, Newest, shared } from '../machine/cached.js';
-import { load } from '../machine/cached-frames.js';
 import { beginRecording } from '../machine/recording.js';
 import { CachedResults } from './cached-results.js';
 import { report } from './listeners.js';
-import { Nest } from './nest.js';
+import { loaded, Nest } from './nest.js';
 import { invalid } from './options.js';
 import { OF_TIME } from './text.js';
 
@@ -65,6 +64,8 @@ export class CachedNest extends Nest {
   #late = 0;
   /** The states that are read now, by requests. @type {Map<string, Promise<any>>} */
   #loading = new Map();
+  /** @type {import('./cached-undo.js').KeptUndo | null} */
+  #undo = null;
 
   /** @param {import('./driver.js').Platform} platform @param {any} settings */
   constructor(platform, settings) {
@@ -170,6 +171,31 @@ export class CachedNest extends Nest {
     return list;
   }
 
+  /** What outlines of this client are made of. @returns {Promise<any>} */
+  outlines() {
+    return loaded(import('./cached-outlines.js'));
+  }
+
+  /** @param {any} request @param {any} [options] @returns {Promise<any>} */
+  async outline(request, options) {
+    return (await this.outlines()).outline(this, request, options);
+  }
+
+  /** @returns {Promise<any>} it has the last state until the server has sent one */
+  async undoStates() {
+    // It must be there before the first state arrives.
+    const { KeptUndo, UNDO_STATE_KEY } = await loaded(import('./cached-undo.js'));
+    const states = await super.undoStates();
+    const number = () => this.newKey().slice(0, 16);
+    const undo = this.#undo ??= new KeptUndo(this.#identity, this.session, number, (change) => this.#record(change));
+    if (states.state) this.run((m) => undo.received(m));
+    else {
+      const view = await this.#within(() => this.#cache.view(UNDO_STATE_KEY));
+      undo.begin(view, states, this.server?.historyID);
+    }
+    return states;
+  }
+
   /**
    * Reads what a list begins with.
    * @param {CachedList} list
@@ -178,32 +204,32 @@ export class CachedNest extends Nest {
   async load(list, spec) {
     if (list.loaded !== undefined) return;
     list.loaded = null;
-    const other = this.run((m) => shared(m, spec.key));
-    list.loaded = other === undefined ? await this.#view(spec) : other;
+    const other = list.isShared ? this.run((m) => shared(m, spec.key)) : undefined;
+    list.loaded = other === undefined ? await this.#view(list, spec) : other;
   }
 
-  /** @param {import('../machine/spec.js').Spec} spec @returns {Promise<any>} */
-  #view(spec) {
-    const { key } = spec;
-    const reading = this.#loading.get(key) ?? this.#read(spec).finally(() => this.#loading.delete(key));
+  /** @param {CachedList} list @param {import('../machine/spec.js').Spec} spec @returns {Promise<any>} */
+  #view(list, spec) {
+    const key = list.keyOf(spec);
+    const reading = this.#loading.get(key) ?? this.#read(list, spec, key).finally(() => this.#loading.delete(key));
     this.#loading.set(key, reading);
     return reading;
   }
 
-  /** @param {import('../machine/spec.js').Spec} spec */
-  async #read(spec) {
-    const view = await this.#within(() => this.#cache.view(spec.key));
+  /** @param {CachedList} list @param {import('../machine/spec.js').Spec} spec @param {string} key */
+  async #read(list, spec, key) {
+    const view = await this.#within(() => this.#cache.view(key));
     if (!view) return null;
     const drop = (/** @type {string} */ reason) => {
-      this.#record({ type: 'remove', request: spec.key, reason });
+      this.#record({ type: 'remove', request: key, reason });
       return null;
     };
     if (view.identity !== this.#identity) return drop('the cached state is of another token or store');
     try {
-      const loaded = load(view, spec);
-      const { history } = loaded.head;
+      const found = list.read(view, spec);
+      const { history } = found.head;
       this.#history = (this.#history ?? history) === history ? history : '';
-      return loaded;
+      return found;
     } catch (error) {
       return drop(`the cached state cannot be used: ${/** @type {any} */ (error).message}`);
     }
@@ -242,8 +268,11 @@ export class CachedNest extends Nest {
   handle(event) {
     if (event.type === 'cache') return this.#record(event.change);
     super.handle(event);
+    const { type, change, welcome } = event;
+    if (type === 'change' && change.type === 'undoState') this.run((m) => this.#undo?.received(m));
+    if (type === 'ready') this.#undo?.connected(welcome.historyID);
     // Another model, which the machine has compared: the next run begins with it.
-    const isOther = event.type === 'ready' && this.#kept !== null && this.#kept !== event.welcome.modelHash;
+    const isOther = type === 'ready' && this.#kept !== null && this.#kept !== welcome.modelHash;
     if (isOther) this.request('getModel', {}, { answer: 'model', isRaw: true }).catch(() => {});
   }
 

@@ -6,16 +6,22 @@
 import { Results } from './results.js';
 import { ListState, Shape, shapeOf } from './shown.js';
 
+/** @typedef {import('./cache.js').CachedNest} CachedNest */
+
 /** By states of the machine: whether the list follows the server. @type {WeakMap<object, boolean>} */
 const current = new WeakMap();
 
 /** @type {Map<string, Shape>} */
 const shapes = new Map();
 
-/** The states that do not. @type {WeakSet<ListState>} */
+/** The states that do not. @type {WeakSet<object>} */
 const stale = new WeakSet();
 
-export class CachedState extends ListState {
+/**
+ * States that say whether they follow the server.
+ * @param {any} State
+ */
+export const withCurrent = (State) => class extends State {
   /** @param {any} arrived @param {Shape} shape @param {any} request */
   constructor(arrived, shape, request) {
     super(arrived, shape, request);
@@ -26,7 +32,9 @@ export class CachedState extends ListState {
   get isCurrent() {
     return !stale.has(this);
   }
-}
+};
+
+export class CachedState extends withCurrent(ListState) {}
 
 /** @param {any} arrived @param {any} request */
 const shown = (arrived, request) =>
@@ -43,7 +51,28 @@ export function isCurrentAfter({ type, reason, isExact }, was) {
   }
 }
 
-export class CachedResults extends Results {
+/**
+ * What a list uses of its client: it asks the cache before it begins.
+ * @param {CachedNest} nest
+ * @param {import('../machine/cached.js').CachedList} list
+ */
+export const asking = (nest, list) => /** @type {any} */ ({
+  resolve: async (/** @type {any} */ one) => {
+    const spec = await nest.resolve(one);
+    await nest.load(list, spec);
+    return spec;
+  },
+  run: (/** @type {any} */ body) => nest.run(body),
+  call: (/** @type {any} */ start, /** @type {any} */ options) => nest.call(start, options),
+  remember: (/** @type {any} */ one) => nest.remember(one),
+  forget: (/** @type {any} */ one) => nest.forget(one),
+});
+
+/**
+ * Live results whose states say whether they follow the server.
+ * @param {any} Base
+ */
+export const withCurrentStates = (Base) => class extends Base {
   /**
    * The state that has arrived last, and what is shown of it.
    * @type {any}
@@ -53,23 +82,9 @@ export class CachedResults extends Results {
   #copy = null;
   #isCurrent = false;
 
-  /**
-   * @param {import('./cache.js').CachedNest} nest
-   * @param {any} request
-   * @param {import('../machine/cached.js').CachedList} list
-   */
-  constructor(nest, request, list) {
-    const facade = {
-      resolve: async (/** @type {any} */ one) => {
-        const spec = await nest.resolve(one);
-        await nest.load(list, spec);
-        return spec;
-      },
-      run: (/** @type {any} */ body) => nest.run(body),
-      call: (/** @type {any} */ start, /** @type {any} */ options) => nest.call(start, options),
-      forget: (/** @type {any} */ one) => nest.forget(one),
-    };
-    super(/** @type {any} */ (facade), request, list, shown);
+  /** @param {CachedNest} nest @param {any} request @param {any} list @param {any} show */
+  constructor(nest, request, list, show) {
+    super(asking(nest, list), request, list, show);
     let { status } = this;
     Object.defineProperty(this, 'status', {
       get: () => status,
@@ -92,5 +107,12 @@ export class CachedResults extends Results {
     }
     this.#isCurrent = isCurrent;
     super.receive({ ...event, state: this.#copy, revision, request });
+  }
+};
+
+export class CachedResults extends withCurrentStates(Results) {
+  /** @param {CachedNest} nest @param {any} request @param {any} list */
+  constructor(nest, request, list) {
+    super(nest, request, list, shown);
   }
 }

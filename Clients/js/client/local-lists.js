@@ -94,7 +94,7 @@ export class LocalList {
   /**
    * @param {any} local
    * @param {any} request
-   * @param {{ List: any, Results: any, shown: (state: any, request: any) => any }} kind
+   * @param {{ List: any, Results: any, shown: (state: any, request: any) => any, isCached?: boolean }} kind
    */
   constructor(local, request, kind = LISTS) {
     this.local = local;
@@ -120,8 +120,8 @@ export class LocalList {
     const { nest } = local;
     /** A client with a cache has its own lists. @type {any} */
     const caching = nest;
-    const isCached = kind === LISTS && caching.List;
-    const list = new (isCached ? caching.List : kind.List)(null);
+    const isCached = kind.isCached || (kind === LISTS && caching.List);
+    const list = new (kind === LISTS && isCached ? caching.List : kind.List)(null);
     const facade = {
       resolve: async (/** @type {any} */ one) => {
         const spec = await this.resolve(one);

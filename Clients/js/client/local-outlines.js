@@ -39,6 +39,13 @@ class AskedOutlineList extends OutlineList {
   /** Fold states that the server has not answered, in their order. @type {Set<Map<number, boolean>>} */
   askedFolds = new Set();
 
+  /** @param {any} m @param {any} spec */
+  open(m, spec) {
+    // A state of the cache does not come by `show`.
+    this.wires.set(spec.request, spec.wire);
+    super.open(m, spec);
+  }
+
   /** @param {any} m @param {any} change @param {number} [bytes] */
   show(m, change, bytes) {
     this.wires.set(this.spec.request, this.spec.wire);
@@ -98,9 +105,9 @@ class LocalOutline extends LocalList {
   /** Whether a state has waited as long as it may: the next ones do not, until one has the fold states. */
   #isLate = false;
 
-  /** @param {any} local @param {any} request */
-  constructor(local, request) {
-    super(local, request, OUTLINES);
+  /** @param {any} local @param {any} request @param {any} kind */
+  constructor(local, request, kind) {
+    super(local, request, kind);
   }
 
   /** @param {any} request */
@@ -215,6 +222,10 @@ class LocalOutline extends LocalList {
  * @param {any} local
  * @param {any} request
  * @param {any} [folds] as of `nest.outline`
+ * @param {any} [caching] the module cached-outlines.js, of a client with a cache
  * @returns {LocalList}
  */
-export const localOutline = (local, request, folds) => new LocalOutline(local, outlineRequest(request, folds));
+export function localOutline(local, request, folds, caching = null) {
+  const kind = caching ? { ...OUTLINES, List: caching.withCachedFolds(AskedOutlineList), isCached: true } : OUTLINES;
+  return new LocalOutline(local, outlineRequest(request, folds), kind);
+}

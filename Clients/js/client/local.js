@@ -169,7 +169,7 @@ export class Local {
   async outline(request, folds) {
     await this.nest.model();
     const { localOutline } = await loaded(import('./local-outlines.js'));
-    const list = localOutline(this, request, folds);
+    const list = localOutline(this, request, folds, await /** @type {any} */ (this.nest).outlines?.());
     this.#lists.add(list);
     return list.results;
   }

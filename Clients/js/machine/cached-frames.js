@@ -97,6 +97,7 @@ export function load(view, spec) {
   if (first?.type !== T.subscribed) fault('it does not begin with SUBSCRIBED');
   const { projection } = decode('subscribed', first.body);
   const player = new Player(VIEW, projection, spec.windowed);
+  player.hasSteps = Boolean(spec.wire.outline);
   const list = { spec, follow() {}, show() {}, settle() {}, reset() {} };
   player.lists.add(/** @type {any} */ (list));
   /** @type {any} what a view uses of the machine */

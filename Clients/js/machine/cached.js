@@ -7,6 +7,7 @@
  * @module
  */
 
+import { load } from './cached-frames.js';
 import { List } from './lists.js';
 import { recordingOf, remove, setRecording } from './recording.js';
 import { note } from './seen.js';
@@ -57,7 +58,7 @@ export class Newest {
     if (m.phase !== 'ready') return;
     for (const one of m.followers) {
       const { head } = one;
-      if (one instanceof CachedList && one.isFromCache && head?.history === m.welcome.historyID) note(m, head.revision);
+      if (one.isFromCache && head?.history === m.welcome.historyID) note(m, head.revision);
     }
   }
 
@@ -73,7 +74,11 @@ export class Newest {
   }
 }
 
-export class CachedList extends List {
+/**
+ * A list that begins with a state from the cache.
+ * @param {any} Base
+ */
+export const withCache = (Base) => class extends Base {
   /**
    * What it begins with; undefined: the cache was not asked.
    * @type {LoadedView | null | undefined}
@@ -89,9 +94,35 @@ export class CachedList extends List {
    */
   from = null;
 
+  /** Whether it may have the view of another list. */
+  get isShared() {
+    return true;
+  }
+
+  /** How the cache knows a request. @param {import('./spec.js').Spec} spec */
+  keyOf(spec) {
+    return spec.key;
+  }
+
+  /** Rebuilds a state. @param {import('./cached-frames.js').CachedView} view @param {import('./spec.js').Spec} spec */
+  read(view, spec) {
+    return load(view, spec);
+  }
+
+  /**
+   * The request with which it begins, if it begins with this state; null: it does not.
+   * @param {import('./spec.js').Spec} spec
+   * @param {any} loaded
+   * @returns {import('./spec.js').Spec | null}
+   */
+  beginning(spec, loaded) {
+    // It was read for a later request, which has overtaken this one.
+    return loaded.request === this.keyOf(spec) ? spec : null;
+  }
+
   /** @param {Machine} m @param {import('./spec.js').Spec} spec */
   open(m, spec) {
-    this.key = spec.key;
+    this.key = this.keyOf(spec);
     const { loaded } = this;
     this.loaded = null;
     if (loaded && !this.refusal(m, spec)) spec = this.#show(m, spec, loaded);
@@ -99,16 +130,17 @@ export class CachedList extends List {
   }
 
   /** @param {Machine} m @param {import('./spec.js').Spec} spec @param {LoadedView} loaded */
-  #show(m, spec, { request, head, state, recording, isConfirmed, bytes }) {
-    // It was read for a later request, which has overtaken this one.
-    if (request !== spec.key) return spec;
+  #show(m, spec, loaded) {
+    const { head, state, recording, isConfirmed, bytes } = loaded;
+    const begun = this.beginning(spec, loaded);
+    if (!begun) return spec;
     const fault = faultOf(m, head, recording);
     if (fault) {
-      remove(m, spec.key, fault);
+      remove(m, this.key, fault);
       this.reset(m, 'cache', fault);
       return spec;
     }
-    this.spec = spec;
+    this.spec = begun;
     this.held = { head: { ...head }, state };
     this.isFromCache = !isConfirmed;
     this.from = recording;
@@ -151,7 +183,7 @@ export class CachedList extends List {
     const isAccepted = request === this.pending && change !== null;
     if (request === this.pending) this.isFromCache = false;
     if (isAccepted) {
-      this.key = change.spec.key;
+      this.key = this.keyOf(change.spec);
       // What follows is of the new request; what was recorded stays the last state of the old one.
       if (answer.first === 'current' && old) this.#rename(old);
     }
@@ -174,6 +206,13 @@ export class CachedList extends List {
     }
     super.refused(m, error, request);
   }
+};
+
+export class CachedList extends /** @type {any} */ (withCache(List)) {
+  /** @param {any} to the receiver of the events */
+  constructor(to) {
+    super(to);
+  }
 }
 
 /**
@@ -184,7 +223,7 @@ export class CachedList extends List {
  */
 export function shared(m, key) {
   for (const one of m.followers) {
-    if (!(one instanceof CachedList) || one.key !== key || one.change || one.waiting) continue;
+    if (one.key !== key || one.change || one.waiting) continue;
     if (one.view || one.pending) return null;
     const { held, isFromCache } = one;
     if (held) {

@@ -134,6 +134,7 @@ export class OutlineList extends List {
     if (request === this.pending && this.#edits(this.change).some(hasFolds)) {
       this.folds = new Folds(/** @type {any} */ (this.change).spec.wire.outline);
       this.waitingFolds.unshift(...this.folds.again);
+      this.keepFolds(m, null);
     }
     super.answered(m, answer, request);
   }
@@ -249,10 +250,18 @@ export class OutlineList extends List {
       if (all[0].isAgain) for (const object of folding.states.keys()) this.folds.states.delete(object);
     } else {
       this.folds.set(folding.states);
+      if (!all[0].isAgain) this.keepFolds(m, folding.states);
       reply(m, folding, true);
     }
     this.goOn(m);
   }
+
+  /**
+   * For a client with a cache: the server has fold states.
+   * @param {Machine} _m
+   * @param {Map<number, boolean> | null} _states null: others than before, all of them
+   */
+  keepFolds(_m, _states) {}
 
   // MARK: The caller
 
@@ -342,7 +351,7 @@ export class OutlineList extends List {
 const OBJECT_BYTES = 9;
 
 /** @param {{ values: any[] }} row */
-const isRow = ({ values }) => values.slice(-2).every(Number.isSafeInteger) && values.at(-1) >= 0;
+export const isRow = ({ values }) => values.slice(-2).every(Number.isSafeInteger) && values.at(-1) >= 0;
 
 /** @param {Edit} edit whether it replaces the fold states */
 const hasFolds = ({ wire }) => 'outline' in wire;

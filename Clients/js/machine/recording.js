@@ -103,11 +103,13 @@ export class RecordedView extends TotalsView {
    * @type {Recording | null}
    */
   current = null;
+  /** Whether it is recorded anew with the diff that leads to its request: of an outline. */
+  isNew = false;
   /**
-   * The request in the form of the machine, of a list that may leave when it gets the frame.
+   * The list that it is recorded for, which may leave when it gets the frame.
    * @type {any}
    */
-  spec = null;
+  list = null;
 
   /** @param {Machine} m @param {{ type: number, body: Uint8Array }} frame @param {boolean} hasMore */
   frame(m, frame, hasMore) {
@@ -130,6 +132,9 @@ export class RecordedView extends TotalsView {
     if (!isPart) this.before = null;
     if (type === T.snapshot || isPart) {
       if (!hasMore) this.#finish(m);
+    } else if (this.isNew && type === T.diff && this.isReady) {
+      this.isNew = false;
+      this.#rewrite(m, digestIn(type, frame.body));
     } else if (this.current && head && this.isReady && this.state !== state) {
       const digest = type === T.diff ? digestIn(type, frame.body) : this.current.digest;
       this.#append(m, before ? [before, copy] : [copy], digest);
@@ -159,8 +164,7 @@ export class RecordedView extends TotalsView {
   }
 
   #note() {
-    const [list] = this.lists;
-    this.spec = list?.spec;
+    [this.list = null] = this.lists;
   }
 
   /** @param {Machine} m */
@@ -187,11 +191,13 @@ export class RecordedView extends TotalsView {
   #finish(m) {
     const { frames, head, state } = this;
     this.frames = null;
+    this.isNew = false;
     if (frames && head && this.isReady) this.#replace(m, frames, this.nextDigest, state);
   }
 
-  /** @param {Machine} m @param {CachedFrame[]} frames @param {string} digest @param {any} state */
-  #replace(m, frames, digest, state) {
+  /** @param {Machine} m @param {CachedFrame[]} rows @param {string} digest @param {any} state */
+  #replace(m, rows, digest, state) {
+    const frames = [...(this.list?.foldFrames ?? []), ...rows];
     const { history, revision } = /** @type {any} */ (this.head);
     const { modelHash } = m.welcome;
     const request = /** @type {string} */ (this.cacheKey);
@@ -219,26 +225,26 @@ export class RecordedView extends TotalsView {
     const { request, number, sequence, revision: base, snapshotBytes } = old;
     const changeBytes = old.changeBytes + bytesOf(frames);
     if (changeBytes > Math.max(snapshotBytes, CACHE_CHANGE_BYTES_MIN) || isTooLarge(snapshotBytes + changeBytes)) {
-      return this.#rewrite(m, old, digest);
+      return this.#rewrite(m, digest);
     }
     setRecording(state, { ...old, sequence: sequence + frames.length, revision, digest, changeBytes });
     keep(m, { type: 'append', append: { request, recording: number, sequence, base, frames, revision, digest } });
   }
 
   /**
-   * The changes outweigh the snapshot: the state becomes one.
+   * The state becomes a snapshot: the changes outweigh the last one, or there is none.
    * @param {Machine} m
-   * @param {Recording} old
    * @param {string} digest
    */
-  #rewrite(m, old, digest) {
+  #rewrite(m, digest) {
+    const request = /** @type {string} */ (this.cacheKey);
     try {
-      const frames = framesOf(this.state, digest, this.spec);
+      const frames = framesOf(this.state, digest, this.list?.spec);
       if (!isTooLarge(bytesOf(frames))) return this.#replace(m, frames, digest, this.state);
-      remove(m, old.request, 'the state is too large');
+      remove(m, request, 'the state is too large');
     } catch (error) {
       if (!(error instanceof NestError)) throw error;
-      remove(m, old.request, `the state cannot be written: ${error.message}`);
+      remove(m, request, `the state cannot be written: ${error.message}`);
     }
     setRecording(this.state, null);
   }

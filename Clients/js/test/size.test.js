@@ -15,10 +15,11 @@ const isThere = existsSync(join(root, 'index.js'));
 
 /**
  * Modules that a program loads only with what it uses of them: transfers and operations, change feeds and undo states,
- * presence, history and previews, several servers, another model of the server, tokens, Zstandard. What another
- * `import()` names counts, also if it is late.
+ * presence, history and previews, several servers, another model of the server, tokens, Zstandard; of a cache what
+ * outlines and undo states use. What another `import()` names counts, also if it is late.
  */
-const rare = new Set(['client/cache.js', 'client/operations.js', 'client/transfers.js', 'client/feeds.js', 'client/more.js',
+const rare = new Set(['client/cache.js', 'client/cached-outlines.js', 'client/cached-undo.js',
+  'client/operations.js', 'client/transfers.js', 'client/feeds.js', 'client/more.js',
   'client/optimistic.js', 'client/outlines.js', 'client/presence.js', 'client/token.js', 'client/totals.js', 'client/undo.js', 'client/unpack.js',
   'machine/cluster.js', 'machine/greeting.js', 'wire/messages-more.js']);
 

@@ -10,6 +10,8 @@ package struct LoadedView: Equatable, Sendable {
     package var state: SectionedSnapshot
     /// The newest revision at which the position of the window is known.
     package var positionRevision: Revision
+    /// The fold states of an outline; `nil`: it is none.
+    package var folds: LoadedFolds?
     package var recording: CacheRecording
     package var byteCount: Int
 }
@@ -28,9 +30,10 @@ package struct CacheRecording: Equatable, Sendable {
 
 extension ObjectFetchRequest {
     /// The request as the cache knows it: the same for all equal requests. An empty list of properties stays empty,
-    /// because a client that names none may not know the model.
+    /// because a client that names none may not know the model. An outline has one key, whatever is folded.
     package var cacheKey: [UInt8] {
         var request = self.canonical(in: .nestedList)
+        if request.outline != nil { request.outline = FetchOutline() }
         if self.projection.isEmpty { request.projection = [] }
         var writer = ByteWriter()
         writer.write(fetchRequest: request)
@@ -77,6 +80,7 @@ extension CachedView {
                 request: player.request,
                 state: state,
                 positionRevision: player.positionRevision,
+                folds: player.folds,
                 recording: recording,
                 byteCount: self.byteCount
             )
@@ -89,7 +93,7 @@ extension CachedView {
 
     /// The same view as one snapshot.
     public func rewritten() throws(CacheFault) -> CachedView {
-        let request: ObjectFetchRequest
+        var request: ObjectFetchRequest
         do throws(DecodingFailure) {
             request = try ByteReader.read(self.request) { reader throws(DecodingFailure) in try reader.fetchRequest() }
         } catch {
@@ -101,6 +105,10 @@ extension CachedView {
         // The rows have been the same since the last diff, so they are also those of the position's revision.
         if state.window != nil { state.revision = min(state.revision, loaded.positionRevision) }
         view.frames = Self.frames(of: state, digest: self.digest)
+        if let folds = loaded.folds {
+            request.outline = folds.asked
+            view.frames = KeptOutline.frames(request, folds.last) + view.frames
+        }
         if let window = state.window, loaded.positionRevision > state.revision {
             view.frames.append(CachedFrame(Totals(revision: loaded.positionRevision, window: window)))
         }
@@ -159,6 +167,7 @@ private struct FramePlayer {
     private var assembler: SnapshotAssembler?
     private var state: SectionedSnapshot?
     private(set) var positionRevision = Revision(0)
+    private(set) var folds: LoadedFolds?
 
     init(_ request: ObjectFetchRequest) {
         self.subscription = Subscription(request: request, subscriber: SubscriberID(0))
@@ -167,6 +176,7 @@ private struct FramePlayer {
     var request: ObjectFetchRequest { self.subscription.request }
 
     mutating func play(_ frame: CachedFrame) throws {
+        if self.request.outline != nil, try self.fold(frame) { return }
         switch MessageType(rawValue: frame.type) {
         case .subscribed: self.projection = try frame.message(Subscribed.self).projection
         case .snapshot:
@@ -193,6 +203,18 @@ private struct FramePlayer {
             self.advance(to: message.totals.revision)
         default: throw CacheFault("a frame has the type \(frame.type)")
         }
+    }
+
+    /// Takes the fold states of a frame. Returns whether it has any.
+    private mutating func fold(_ frame: CachedFrame) throws -> Bool {
+        switch MessageType(rawValue: frame.type) {
+        case .subscribe: self.folds = try frame.message(Subscribe.self).request.outline.map(LoadedFolds.init)
+        case .resubscribe:
+            if let outline = try frame.message(Resubscribe.self).request.outline { self.folds?.replace(with: outline) }
+        case .setExpanded: self.folds?.set(try frame.message(SetExpanded.self).states)
+        default: return false
+        }
+        return true
     }
 
     private mutating func apply(_ body: DiffBody) throws {
@@ -226,6 +248,10 @@ private struct FramePlayer {
             self.positionRevision = snapshot.revision
         }
         guard let state = self.state else { throw CacheFault("it has no snapshot") }
+        if self.request.outline != nil {
+            guard self.folds != nil else { throw CacheFault("it has no fold states") }
+            guard OutlineState(state) != nil else { throw CacheFault("its rows are not those of an outline") }
+        }
         return state
     }
 }

@@ -1,7 +1,7 @@
 import NestModel
 
-/// A store of the last states of lists, and of the model. A client that has one shows a list at once, also without a
-/// server, and then gets the difference. `CacheFile` of NestCache keeps them in a file.
+/// A store of the last states of lists and outlines, of the model, and of the undo state. A client that has one shows a
+/// list at once, also without a server, and then gets the difference. `CacheFile` of NestCache keeps them in a file.
 ///
 /// A cache serves one store and one user. It gets frames as the server sent them and gives them back; the client checks
 /// them. A cache may forget everything at any time.
@@ -33,7 +33,8 @@ public struct CachedModel: Hashable, Sendable {
     }
 }
 
-/// A message of the server, as it came.
+/// A message of the server, as it came; of an outline also the client's SUBSCRIBE, RESUBSCRIBE and SET_EXPANDED, which
+/// have its fold states.
 public struct CachedFrame: Hashable, Sendable {
     public var type: UInt8
     public var body: [UInt8]
@@ -46,7 +47,8 @@ public struct CachedFrame: Hashable, Sendable {
 
 /// The last state of a view: SUBSCRIBED, a snapshot, and what has changed it since.
 public struct CachedView: Hashable, Sendable {
-    /// The canonical request, in its byte form. It identifies the view.
+    /// The canonical request, in its byte form; of an outline, without its fold states. It identifies the view. The
+    /// view of the undo state has the body of GET_UNDO_STATE, which no fetch request has.
     public var request: [UInt8]
     /// A hash of the token and of the name of the store that the client was configured with. A client with another one
     /// does not use the state.

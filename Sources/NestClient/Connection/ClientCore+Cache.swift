@@ -8,9 +8,7 @@ extension ClientCore {
     /// Reads and checks the cached state of a request, away from the event loop. `nil`: there is none, or another
     /// subscription of this client has the state.
     @concurrent nonisolated func cached(_ request: ObjectFetchRequest) async -> LoadedView? {
-        guard let cache = self.configuration.cache, request.outline == nil, await !self.isShared(request) else {
-            return nil
-        }
+        guard let cache = self.configuration.cache, await !self.isShared(request) else { return nil }
         let key = request.cacheKey
         guard let view = await cache.view(key) else { return nil }
         guard view.identity == self.cacheIdentity else {
@@ -18,7 +16,9 @@ extension ClientCore {
             return nil
         }
         do throws(CacheFault) {
-            return try view.load(as: request)
+            let loaded = try view.load(as: request)
+            guard let folds = loaded.folds, let outline = request.outline else { return loaded }
+            return folds.continues(outline) ? loaded : nil
         } catch {
             cache.record([.remove(request: key, reason: "the cached state cannot be used: \(error)")])
             return nil

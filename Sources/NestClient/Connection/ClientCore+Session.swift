@@ -33,7 +33,11 @@ extension ClientCore {
             return kept.release()
         }
         self.machine.keepSession(kept.record, otherwise: Self.randomSession())
-        self.openChannel()
+        guard !self.undoFollowers.isEmpty else { return self.openChannel() }
+        self.readUndoState { core, cached in
+            core.perform(core.machine.beginUndoState(cached))
+            if case .connecting = core.machine.phase { core.openChannel() }
+        }
     }
 
     /// The session; `nil`: it is not decided yet.

@@ -33,7 +33,7 @@ actor ClientCore {
     private var streams: [RequestToken: TransferStream] = [:]
     private var queues: [SubscriberID: ResultsQueue] = [:]
     private var changesQueues: [SubscriberID: ChangesQueue] = [:]
-    private var undoFollowers: [ObjectIdentifier: UndoFollower] = [:]
+    var undoFollowers: [ObjectIdentifier: UndoFollower] = [:]
     /// Shows the writes of this client before they are confirmed; `nil`: no program has asked for it.
     var optimistic: OptimisticCore?
     var presenceUsers = PresenceUsers()
@@ -209,19 +209,6 @@ actor ClientCore {
     func unsubscribeFromChanges(_ subscriber: SubscriberID) {
         if let queue = self.changesQueues.removeValue(forKey: subscriber) { self.queuesChanged(by: -queue.drain()) }
         self.perform(self.machine.unsubscribeFromChanges(subscriber))
-    }
-
-    func follow(_ follower: UndoFollower) {
-        if let state = self.machine.undoState { follower.continuation.yield(state) }
-        let isFirst = self.undoFollowers.isEmpty
-        self.undoFollowers[ObjectIdentifier(follower)] = follower
-        if isFirst { self.perform(self.machine.followUndoState()) }
-    }
-
-    func unfollow(_ follower: UndoFollower) {
-        guard self.undoFollowers.removeValue(forKey: ObjectIdentifier(follower)) != nil, self.undoFollowers.isEmpty
-        else { return }
-        self.perform(self.machine.unfollowUndoState())
     }
 
     /// Ends the group without waiting for the answer, for a caller that may be cancelled.

@@ -101,8 +101,10 @@ extension ClientStateMachine {
         return actions
     }
 
-    /// Whether subscribers hold a cached state that no server has confirmed.
-    var showsCachedStates: Bool { self.subscriptions.values.contains { $0.isFromCache } }
+    /// Whether the program holds a cached state that no server has confirmed.
+    var showsCachedStates: Bool {
+        self.cachedUndoHistory != nil || self.subscriptions.values.contains { $0.isFromCache }
+    }
 
     /// Handles a round in which no server could be reached, before the first connection: cached states stay. All else
     /// fails as without a cache.
@@ -122,7 +124,8 @@ extension ClientStateMachine {
                 actions += self.endSubscription(id, error)
             }
         }
-        actions += self.endUndoState(error) + self.endPresences(error)
+        if self.cachedUndoHistory == nil { actions += self.endUndoState(error) }
+        actions += self.endPresences(error)
         return actions + [.deliver(.disconnected(reason: error.message), to: cached, byteCount: 0)]
     }
 
@@ -130,7 +133,7 @@ extension ClientStateMachine {
 
     /// Begins to record a snapshot.
     mutating func beginRecording(_ id: SubscriptionID, _ body: ByteBuffer, totals: TotalsUpdate?) {
-        guard self.usesCache, let subscription = self.subscriptions[id], subscription.folds == nil else { return }
+        guard self.usesCache, let subscription = self.subscriptions[id], !subscription.showsOtherRows else { return }
         self.subscriptions[id]?.recording = nil
         let subscribed = Subscribed(
             view: Limits.viewIDMin,
@@ -157,10 +160,20 @@ extension ClientStateMachine {
 
     /// Records a whole snapshot.
     mutating func finishRecording(_ id: SubscriptionID, digest: UInt64) -> [ClientAction] {
-        guard let subscription = self.subscriptions[id], !subscription.snapshotFrames.isEmpty,
-            let head = subscription.head, let welcome = self.welcome
+        guard let subscription = self.subscriptions[id] else { return [] }
+        guard !subscription.snapshotFrames.isEmpty else {
+            // Rows that are too large are not recorded later either.
+            if !subscription.showsOtherRows { self.subscriptions[id]?.kept?.show(nil) }
+            return []
+        }
+        self.subscriptions[id]?.snapshotFrames = []
+        return self.record(id, snapshot: subscription.foldFrames + subscription.snapshotFrames, digest: digest)
+    }
+
+    /// Records the frames of a state, instead of what the cache has.
+    mutating func record(_ id: SubscriptionID, snapshot frames: [CachedFrame], digest: UInt64) -> [ClientAction] {
+        guard let subscription = self.subscriptions[id], let head = subscription.head, let welcome = self.welcome
         else { return [] }
-        let frames = subscription.snapshotFrames
         let recording = CacheRecording(
             request: subscription.original.cacheKey,
             modelHash: welcome.modelHash,
@@ -170,7 +183,7 @@ extension ClientStateMachine {
             revision: head.revision,
             digest: digest
         )
-        self.subscriptions[id]?.snapshotFrames = []
+        self.subscriptions[id]?.kept?.isAway = false
         self.subscriptions[id]?.recording = recording
         let view = CachedView(
             request: recording.request,
@@ -189,7 +202,7 @@ extension ClientStateMachine {
     /// Records frames that have led to the subscription's head.
     mutating func record(_ id: SubscriptionID, _ frames: [CachedFrame], digest: UInt64? = nil) -> [ClientAction] {
         guard let subscription = self.subscriptions[id], let head = subscription.head,
-            var recording = subscription.recording
+            var recording = subscription.recording, subscription.kept?.isAway != true
         else { return [] }
         let base = recording.revision
         let reached = subscription.awaitsTotals ? base : head.revision

@@ -99,7 +99,7 @@ extension ClientStateMachine {
             actions.append(.deliver(.otherHistory, to: subscribers, byteCount: 0))
         }
         actions += self.received(modelHash: welcome.modelHash)
-        actions += self.checkRecordings()
+        actions += self.checkRecordings() + self.checkCachedUndoState()
         // Subscriptions first: their differences grow with time, and the answers to other requests may be long.
         for id in self.subscriptions.keys.sorted(by: { $0.rawValue < $1.rawValue })
         where self.subscriptions[id]?.isPaused == false {

@@ -147,6 +147,7 @@ extension ClientStateMachine {
             subscription.view == view
         else { return [] }
         self.subscriptions[id]?.foldsUnderWay = nil
+        var recorded: [ClientAction] = []
         if let error {
             if calls.contains(where: \.isRestoring) {
                 // The view cannot have the states that the subscriber has set.
@@ -164,12 +165,15 @@ extension ClientStateMachine {
                 return self.settle(id)
             }
         } else {
-            self.subscriptions[id]?.folds?.set(PendingFolds.first(of: calls).states)
+            let states = PendingFolds.first(of: calls).states
+            self.subscriptions[id]?.folds?.set(states)
+            // The cache has those that were set again.
+            if !calls.contains(where: \.isRestoring) { recorded = self.recordFolds(id, KeptOutline.frame(states)) }
         }
         let actions = calls.compactMap(\.token).map { token -> ClientAction in
             error.map { .fail(token, $0) } ?? .succeed(token, .changed(isNewest: true))
         }
-        return actions + self.settle(id)
+        return recorded + actions + self.settle(id)
     }
 
     /// Handles a refused SUBSCRIBE of an outline that has had a state: if the object in the middle of its window is

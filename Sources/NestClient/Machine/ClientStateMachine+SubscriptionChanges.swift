@@ -75,7 +75,8 @@ extension ClientStateMachine {
         }
         self.subscriptions[id]?.change = nil
         self.subscriptions[id]?.become(change.request, replacesFolds: change.replacesFolds)
-        let actions = self.made(change)
+        var actions = self.made(change)
+        if change.replacesFolds { actions += self.recordReplacedFolds(id) }
         switch subscribed.first {
         case .current:
             self.subscriptions[id]?.phase = .live(view: old)

@@ -27,6 +27,7 @@ extension ClientStateMachine {
             return [.seed(subscriber, from: subscription.subscribers[0])]
         }
         let id = self.add(Subscription(request: request, subscriber: subscriber))
+        if self.usesCache, request.outline != nil { self.subscriptions[id]?.kept = KeptOutline(request) }
         self.subscriptionOfSubscriber[subscriber] = id
         let begun = cached.map { self.begin(id, with: $0) } ?? []
         if case .ready = self.phase { self.subscribe(id) }
@@ -120,15 +121,20 @@ extension ClientStateMachine {
         }
         if case .alreadySubscribed = subscribed.first { return self.share(view: view, subscription: id) }
         let adopted = self.adopt(id)
-        self.subscriptions[id]?.confirmed()
+        if !subscription.showsCachedOutline { self.subscriptions[id]?.confirmed() }
         self.subscriptions[id]?.phase = .live(view: view)
         self.subscriptions[id]?.awaitsTotals = false
         self.subscriptions[id]?.projection = subscribed.projection
         self.subscriptionOfView[view] = id
         switch subscribed.first {
         case .snapshot:
-            guard subscription.head != nil else { return adopted + self.flush() }
+            guard let head = subscription.head else { return adopted + self.flush() }
             self.subscriptions[id]?.head = nil
+            if subscription.showsCachedOutline {
+                // The queue makes the snapshot the difference to the cached rows.
+                let resumed = SubscriptionElement.resumed(head.revision, awaitsDifference: true)
+                return [.deliver(resumed, to: subscription.subscribers, byteCount: 0)] + self.flush()
+            }
             let message = subscribed.reason.isEmpty ? "the server sends a snapshot" : subscribed.reason
             let reset = ResultsReset(cause: .server, message: message)
             return adopted + [.deliver(.reset(reset), to: subscription.subscribers, byteCount: 0)]
@@ -246,7 +252,7 @@ extension ClientStateMachine {
                 frames.append(CachedFrame(message))
             }
             return [.deliver(element, to: subscription.subscribers, byteCount: body.readableBytes)]
-                + self.record(id, frames, digest: diff.digest) + self.settle(id)
+                + self.record(id, diff, frames) + self.settle(id)
         case .known, .notYet: return []
         case .gap:
             let reason =
@@ -304,6 +310,8 @@ extension ClientStateMachine {
         let snapshot = try assembler.finish(hasWindow: subscription.request.window != nil)
         self.subscriptions[id]?.follow(snapshot.window)
         self.subscriptions[id]?.head = ResumePoint(historyID: welcome.historyID, revision: snapshot.revision)
+        self.subscriptions[id]?.confirmed()
+        self.subscriptions[id]?.kept?.show(snapshot)
         let header = assembler.header
         let element = SubscriptionElement.snapshot(
             snapshot,
@@ -321,6 +329,7 @@ extension ClientStateMachine {
         else { return [] }
         self.note(totals.revision)
         self.subscriptions[id]?.follow(totals.window)
+        self.subscriptions[id]?.kept?.move(to: totals.window)
         return [.deliver(.position(totals.window, totals.revision), to: subscription.subscribers, byteCount: 0)]
             + (subscription.recording == nil ? [] : self.record(id, [CachedFrame(totals)]))
     }

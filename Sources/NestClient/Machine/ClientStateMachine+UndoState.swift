@@ -4,12 +4,14 @@ import NestProtocol
 /// The session's undo state, for all followers. The connection has one subscription to it, and the next connection
 /// subscribes again.
 extension ClientStateMachine {
-    /// Handles the first follower.
-    package mutating func followUndoState() -> [ClientAction] {
+    /// Handles the first follower. It sees the `cached` state until the server has sent the state.
+    package mutating func followUndoState(_ cached: CachedView? = nil) -> [ClientAction] {
         if case .closed(let error) = self.phase { return [.endUndoState(error)] }
+        guard !self.followsUndoState else { return [] }
         self.followsUndoState = true
+        let begun = self.beginUndoState(cached)
         if case .ready = self.phase { self.requestUndoState() }
-        return self.connectIfIdle() + self.flush()
+        return begun + self.connectIfIdle() + self.flush()
     }
 
     /// Handles the departure of the last follower.
@@ -17,6 +19,7 @@ extension ClientStateMachine {
         guard self.followsUndoState else { return [] }
         self.followsUndoState = false
         self.undoState = nil
+        self.cachedUndoHistory = nil
         guard case .ready = self.phase else { return [] }
         _ = self.requests.submit(OutgoingRequest(owner: .noCaller, kind: .connection, GetUndoState(follows: false)))
         return self.flush()
@@ -35,15 +38,19 @@ extension ClientStateMachine {
     }
 
     mutating func received(_ state: UndoState) -> [ClientAction] {
-        guard self.followsUndoState, state != self.undoState else { return [] }
+        guard self.followsUndoState else { return [] }
+        self.cachedUndoHistory = nil
+        let recorded = self.recordUndoState(state)
+        guard state != self.undoState else { return recorded }
         self.undoState = state
-        return [.deliverUndoState(state)]
+        return [.deliverUndoState(state)] + recorded
     }
 
     mutating func endUndoState(_ error: NestError) -> [ClientAction] {
         guard self.followsUndoState else { return [] }
         self.followsUndoState = false
         self.undoState = nil
+        self.cachedUndoHistory = nil
         return [.endUndoState(error)]
     }
 }

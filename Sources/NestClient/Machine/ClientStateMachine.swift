@@ -90,6 +90,10 @@ package struct ClientStateMachine: Sendable {
     var followsUndoState = false
     /// The state that was last delivered to the followers.
     var undoState: UndoState?
+    /// The history of that state, if it is from the cache and no server has confirmed it.
+    var cachedUndoHistory: Identifier128?
+    /// The undo state that the cache has.
+    var recordedUndoState: CachedView?
     var presences: [ObjectID: PresenceScope] = [:]
     /// The number by which others see this client; 0: the server has not said it.
     var presenceNumber: UInt64 = 0

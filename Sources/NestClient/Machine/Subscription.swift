@@ -68,6 +68,8 @@ package struct Subscription: Sendable {
     package private(set) var start: Int?
     /// The fold states of an outline; `nil`: it is no outline.
     package var folds: OutlineFolds?
+    /// What the cache keeps of an outline; `nil`: it is no outline, or there is no cache.
+    var kept: KeptOutline?
     /// The fold states that were not sent, and those that were sent in one request.
     package var waitingFolds: [PendingFolds] = []
     package var foldsUnderWay: [PendingFolds]?
@@ -146,7 +148,8 @@ package struct Subscription: Sendable {
     package mutating func become(_ request: ObjectFetchRequest, replacesFolds: Bool = false) {
         self.request = request
         self.original = request
-        self.recording = nil
+        if self.kept == nil { self.recording = nil }
+        if self.kept?.isOf(request) == false { self.kept?.isAway = true }
         if replacesFolds { self.folds = request.outline.map(OutlineFolds.init) }
     }
 
@@ -158,6 +161,10 @@ package struct Subscription: Sendable {
         self.start = cached.state.window?.start.row
         self.recording = cached.recording
         self.isFromCache = true
+        if let folds = cached.folds {
+            self.folds = folds.last
+            self.kept?.show(cached.state)
+        }
     }
 
     /// Forgets the state from the cache.
@@ -166,6 +173,8 @@ package struct Subscription: Sendable {
         self.head = nil
         self.request = self.original
         self.recording = nil
+        self.folds = self.original.outline.map(OutlineFolds.init)
+        self.kept?.show(nil)
     }
 
     /// The server has confirmed or replaced the state from the cache.

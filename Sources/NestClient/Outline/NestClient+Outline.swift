@@ -13,6 +13,9 @@ extension NestClient {
     /// `invalid` what cannot be an outline, and with `limitExceeded` more than `Limits.outlinesPerConnectionMax`
     /// outlines of a connection: the iteration throws it.
     ///
+    /// With a cache (`ClientConfiguration.cache`), the first rows and the fold states are those of the last run, unless
+    /// the request names fold states that neither the last run's request had nor its end.
+    ///
     /// With `verifyDigest`, every state is compared with the server's digest. A state that differs is replaced by a
     /// snapshot, after a `reset` whose cause is `mismatch`.
     public func withOutline<Result>(

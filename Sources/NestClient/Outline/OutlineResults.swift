@@ -9,6 +9,8 @@ import NestModel
 /// A change costs time in proportion to the rows of the window, at most `Limits.outlineWindowRowsMax`, whatever the
 /// size and the depth of the outline. After a lost connection, the client subscribes again with the fold states that
 /// were set here, and around the last anchor; a `reset` and a `snapshot` arrive.
+///
+/// With a cache, an outline begins with the rows and the fold states of the last run. The difference follows.
 public struct OutlineResults: AsyncSequence, Sendable {
     public typealias Element = OutlineChange
 
@@ -21,6 +23,10 @@ public struct OutlineResults: AsyncSequence, Sendable {
     /// The rows at `state.revision`. Empty, at revision 0, before the first snapshot. Computed from the received rows:
     /// O(rows of the window).
     public var state: OutlineState { OutlineState(self.results.state) ?? .empty }
+
+    /// Whether `state` is what the server has, as far as this iteration has come. `false` for a state from the cache
+    /// until the difference has come, without a connection, and during a pause.
+    public var isCurrent: Bool { self.results.isCurrent }
 
     /// The request of `state`: its source is the object that the outline is below. Fold states that were set later are
     /// not in it.

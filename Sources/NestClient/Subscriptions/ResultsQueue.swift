@@ -74,6 +74,15 @@ final class ResultsQueue: Sendable {
 
         var isAnswer = false
 
+        /// What a snapshot changes in the visible state of an outline from the cache, which goes on: the server sends
+        /// no difference to it. `nil`: a snapshot is what it says.
+        func netDifference(to element: SubscriptionElement) -> ResultsDiff? {
+            guard case .snapshot(let snapshot, _, let digest, _) = element, self.isFromCache, !self.needsSnapshot,
+                !self.isOtherHistory, self.request.outline != nil
+            else { return nil }
+            return ResultsDiff(from: self.state, to: snapshot, digest: digest)
+        }
+
         /// Sets the request of the state.
         mutating func become(_ request: ObjectFetchRequest) {
             self.request = request
@@ -268,6 +277,9 @@ final class ResultsQueue: Sendable {
     private func look() -> Look {
         self.contents.withLockedValue { contents in
             guard let first = contents.elements.first else { return contents.end.map { .end($0) } ?? .nothing }
+            if let diff = contents.netDifference(to: first.element), !diff.isEmpty {
+                return .diff(diff, contents.state)
+            }
             guard case .diff(let diff, let request) = first.element, !contents.needsSnapshot, contents.arriving == nil
             else {
                 return .other
@@ -336,10 +348,11 @@ final class ResultsQueue: Sendable {
         }
         switch element {
         case .snapshot(let snapshot, let reason, let digest, let request):
+            let difference = contents.netDifference(to: element)
             contents.needsSnapshot = false
             var arriving = ArrivingState(snapshot, digest: digest, request: request ?? contents.request)
             arriving.reason = reason
-            return self.show(arriving, &contents)
+            return self.show(arriving, &contents, as: difference)
         case .held(let state):
             contents.needsSnapshot = false
             return self.show(state, &contents)
@@ -399,12 +412,19 @@ final class ResultsQueue: Sendable {
 
     /// Shows a received state. Revisions never decrease, so an older state waits until it has caught up. So does the
     /// state of another subscriber's request.
-    private func show(_ arriving: ArrivingState, _ contents: inout Contents) -> Step {
+    ///
+    /// `difference`: what the state changes in the visible one, if that goes on.
+    private func show(
+        _ arriving: ArrivingState,
+        _ contents: inout Contents,
+        as difference: ResultsDiff? = nil
+    ) -> Step {
         let exact = arriving.exactRevision
         let isOlder = contents.hasSnapshot && !contents.isOtherHistory && exact < contents.state.revision
         let isEarly = isOlder || arriving.requestChanges > 0
         contents.arriving = isEarly ? arriving : nil
         guard !isEarly else { return .again }
+        let hasMoved = contents.state.window != arriving.state.window
         contents.state = arriving.state
         contents.state.revision = exact
         if exact < arriving.state.revision {
@@ -417,7 +437,10 @@ final class ResultsQueue: Sendable {
         contents.isOtherHistory = false
         contents.isCurrent = arriving.isCurrent
         contents.isFromCache = arriving.isFromCache
-        return self.verified(.snapshot(arriving.reason), &contents)
+        guard let difference else { return self.verified(.snapshot(arriving.reason), &contents) }
+        guard difference.isEmpty else { return self.verified(.diff(difference), &contents) }
+        let position = hasMoved ? arriving.state.window.map { FetchedResultsChange.position($0) } : nil
+        return self.verified(position ?? .progress(exact), &contents)
     }
 
     private func verified(_ change: FetchedResultsChange, _ contents: inout Contents) -> Step {

@@ -157,6 +157,71 @@ extension ProcessTests {
             if case .disconnected = statuses[1] {} else { Issue.record("\(statuses)") }
         }
 
+        /// Rows and fold states are there without a server, and so is what can be undone. Then comes the difference.
+        @Test func anOutlineIsShownWithoutAServerWithItsFoldStatesAndUndoNames() async throws {
+            let (server, _) = try await self.shown()
+            let session = ClientSession.secret(Identifier128(high: 1, low: 2))
+            func run<Result>(_ body: (NestClient) async throws -> Result) async throws -> Result {
+                var configuration = try await self.configuration(server)
+                configuration.session = session
+                let client = NestClient(configuration)
+                do {
+                    let result = try await body(client)
+                    await client.close()
+                    return result
+                } catch {
+                    await client.close()
+                    throw error
+                }
+            }
+            var request = self.list
+            request.window = .range(offset: 0, limit: 200)
+            request.outline = FetchOutline()
+            request.sort = []
+            let (parent, state) = try await run { client in
+                let inserted = try await client.transaction(
+                    WriteTransaction(mutations: [Item.insert("parent", under: Item.root, .first)])
+                )
+                let parent = try #require(inserted.results.first?.ids.first)
+                let child = WriteTransaction(name: "new child", mutations: [Item.insert("child", under: parent)])
+                let last = try await client.transaction(child).revision
+                for try await undo in client.undoStates() where undo.undo?.name == "new child" { break }
+                return try await client.withOutline(request, verifyDigest: true) { outline in
+                    try await outline.setExpanded(parent, true)
+                    for try await change in outline
+                    where change.state.revision >= last && change.state.rows.count == 102 { break }
+                    return (parent, outline.state)
+                }
+            }
+            try await server.killNow()
+            try await run { client in
+                var undo = client.undoStates().makeAsyncIterator()
+                let last = try await undo.next()
+                #expect(last?.undo?.name == "new child")
+                try await client.withOutline(request, verifyDigest: true) { outline in
+                    var changes = outline.makeAsyncIterator()
+                    let first = try #require(try await changes.next())
+                    #expect(first.event == .snapshot(.first) && first.state.rows == state.rows)
+                    #expect(first.state.rows.first?.isExpanded == true && first.state.rows[1].depth == 1)
+                    #expect(!outline.isCurrent)
+                    try await server.start()
+                    try await self.insert(["one more"], server)
+                    while !outline.isCurrent || outline.state.rows.count < 103 {
+                        let change = try #require(try await changes.next())
+                        switch change.event {
+                        case .snapshot, .reset: Issue.record("\(change.event)")
+                        default: #expect(change.state.rows.first?.id == parent && change.state.rows.count >= 102)
+                        }
+                    }
+                    let current = await outline.currentRequest()
+                    #expect(current.outline?.exceptions == [parent])
+                    let fetched = try await client.fetch(current)
+                    #expect(outline.state.rows == OutlineState(fetched)?.rows)
+                }
+            }
+            try await server.killNow()
+        }
+
         @Test func aRestoredStoreHasAnotherHistoryAndTheStateIsDroppedWithTheReason() async throws {
             let (server, state) = try await self.shown()
             let copy = "\(server.directory.path)/copy.sqlite"

@@ -6,7 +6,8 @@ import Testing
 
 /// A user folds, unfolds, zooms, scrolls, filters and pauses faster than the server answers, while objects come, move
 /// and go, views lag and connections are lost. No accepted fold state, zoom or predicate is lost, only the newest
-/// window is asked for, and every state is that of a naive outline.
+/// window is asked for, and every state is that of a naive outline. The program ends, and its next run begins with the
+/// rows and the fold states that the cache has.
 @Suite struct OutlinePropertyTests {
     @Test func everyOutlineShowsWhatItsUserHasSet() throws {
         var events = OutlineWorld.Events()
@@ -31,11 +32,13 @@ import Testing
             events.refusals += world.events.refusals
             events.replaced += world.events.replaced
             events.restored += world.events.restored
+            events.begun += world.events.begun
+            events.checked += world.events.checked
         }
         guard Seeds.isUsual else { return }
         #expect(
             events.diffs > 0 && events.runs > 0 && events.refusals > 0 && events.replaced > 0
-                && events.restored > 0,
+                && events.restored > 0 && events.begun > 0 && events.checked > 0,
             "\(events)"
         )
     }
@@ -47,7 +50,7 @@ import Testing
     ) throws {
         if random.oneIn(4) { world.connect() }
         let object = random.oneIn(12) ? OutlineServer.missing : world.server.objects.randomElement(using: &random)!
-        switch random.below(26) {
+        switch random.below(27) {
         case 0...2:
             let others = (0..<random.below(3)).map { _ in
                 ExpandedState(world.server.objects.randomElement(using: &random)!, isExpanded: random.oneIn(2))
@@ -68,6 +71,7 @@ import Testing
         case 12...15: world.write(&random)
         case 16: world.catchUp()
         case 17: for _ in 0..<random.below(6) { world.take() }
+        case 26: if random.oneIn(4) { try world.beginAgain() }
         case 18...21: try world.deliverToServer(&random)
         default: world.deliverToClient()
         }

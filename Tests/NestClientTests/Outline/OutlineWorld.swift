@@ -22,20 +22,23 @@ struct OutlineWorld {
         var refusals = 0
         var replaced = 0
         var restored = 0
+        /// Runs that began with cached rows, and checks of those.
+        var begun = 0
+        var checked = 0
     }
 
     private static let now = NIODeadline.uptimeNanoseconds(0)
     private static let subscriber = SubscriberID(1)
 
-    private(set) var machine = ClientStateMachine(
-        hello: Hello(clientName: "t", session: Identifier128(high: 1, low: 2)),
-        seed: 1
-    )
+    private(set) var machine = Self.newMachine()
     private(set) var server = OutlineServer()
     private(set) var events = Events()
     /// What the user has last seen.
     private(set) var seen = OutlineState.empty
-    let queue: ResultsQueue
+    private(set) var queue: ResultsQueue
+    /// The request of each run.
+    private let asked: ObjectFetchRequest
+    private var cache = MemoryCache()
     private var wanted: ObjectFetchRequest
     private var wantedFolds: [ObjectID: Bool] = [:]
     private var calls: [(token: RequestToken, call: Call, isAnswered: Bool)] = []
@@ -55,16 +58,63 @@ struct OutlineWorld {
         request.outline = FetchOutline(expansion)
         self.label = label
         self.wanted = request
+        self.asked = request
         for _ in 0..<12 { self.server.write(&random) }
-        self.queue = ResultsQueue(
+        self.queue = Self.newQueue(request, label)
+        self.perform(self.machine.connect())
+        self.connect()
+        self.perform(self.machine.subscribe(Self.subscriber, to: request))
+    }
+
+    private static func newMachine() -> ClientStateMachine {
+        ClientStateMachine(
+            hello: Hello(clientName: "t", session: Identifier128(high: 1, low: 2)),
+            seed: 1,
+            usesCache: true
+        )
+    }
+
+    private static func newQueue(_ request: ObjectFetchRequest, _ label: String) -> ResultsQueue {
+        ResultsQueue(
             request,
             verifiesDigest: true,
             onTaken: { _ in },
             onMismatch: { Issue.record("\(label): \($0)") }
         )
-        self.perform(self.machine.connect())
-        self.connect()
-        self.perform(self.machine.subscribe(Self.subscriber, to: request))
+    }
+
+    /// Ends the program. The next run asks for the same outline, and begins with what the cache has.
+    mutating func beginAgain() throws {
+        self.unsubscribe()
+        self.inbox = []
+        self.server.disconnect()
+        self.machine = Self.newMachine()
+        self.queue = Self.newQueue(self.asked, self.label)
+        (self.wanted, self.wantedFolds, self.seen, self.isPaused) = (self.asked, [:], .empty, false)
+        let cached = try self.cache.views[self.asked.cacheKey]?.load(as: self.asked)
+        if let folds = cached?.folds {
+            self.wanted.outline = folds.last.outline
+            for state in folds.last.laterStates { self.wantedFolds[state.object] = state.isExpanded }
+            self.events.begun += 1
+        }
+        self.perform(self.machine.subscribe(Self.subscriber, to: self.asked, cached: cached))
+        self.take()
+        #expect(self.seen.rows == cached.flatMap { OutlineState($0.state)?.rows } ?? [], "\(self.label)")
+        #expect(!self.queue.isCurrent, "\(self.label)")
+    }
+
+    /// Compares what the cache has with what is shown: all fold states, and the rows if they are those of a new run.
+    private mutating func checkCache(_ comment: Comment) throws {
+        guard let view = self.cache.views[self.asked.cacheKey] else { return }
+        let loaded = try view.load(as: self.asked)
+        #expect(try view.rewritten().load(as: self.asked).folds == loaded.folds, comment)
+        #expect(try view.rewritten().load(as: self.asked).state == loaded.state, comment)
+        guard let subscription = self.machine.subscriptions.values.first, subscription.recording != nil else { return }
+        #expect(loaded.folds?.last == subscription.folds, comment)
+        guard subscription.original.window == self.asked.window, !subscription.showsOtherRows else { return }
+        #expect(loaded.state.sections == self.queue.state.sections, comment)
+        #expect(loaded.state.window == self.queue.state.window, comment)
+        self.events.checked += 1
     }
 
     var unansweredCount: Int { self.calls.count { !$0.isAnswered } }
@@ -147,6 +197,8 @@ struct OutlineWorld {
     mutating func catchUp() { self.server.catchUp() }
 
     mutating func loseConnection() {
+        // A client that has neither had a connection nor shows cached rows gives up.
+        guard self.machine.welcome != nil || self.machine.showsCachedStates else { return }
         self.inbox = []
         self.server.disconnect()
         self.perform(self.machine.channelClosed(nil, now: Self.now))
@@ -198,8 +250,9 @@ struct OutlineWorld {
     }
 
     /// Compares all with what the user wants.
-    func check(_ place: String) throws {
+    mutating func check(_ place: String) throws {
         let comment = Comment(rawValue: "\(self.label), \(place)")
+        try self.checkCache(comment)
         let view = try #require(self.server.view, comment)
         #expect(view.request.source == self.wanted.source, comment)
         #expect(view.request.predicate == self.wanted.predicate, comment)
@@ -235,6 +288,7 @@ struct OutlineWorld {
             case .deliver(let element, _, _): _ = self.queue.append(element, byteCount: 0)
             case .succeed(let token, .changed(let isNewest)): self.answer(token, isNewest: isNewest, error: nil)
             case .fail(let token, let error): self.answer(token, isNewest: false, error: error)
+            case .cache(let change): self.cache.record(change)
             case .endSubscription(_, let error): Issue.record("\(self.label): the outline has ended: \(error)")
             case .closeChannel: Issue.record("\(self.label): the client closes the connection")
             default: break

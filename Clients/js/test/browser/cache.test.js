@@ -26,12 +26,14 @@ class HeldSocket extends WebSocket {
     super.onopen = (event) => released.then(() => handler(event));
   }
 }
-window.begin = async ({ name = 'lists', isOffline = false, isHeld = false, byteCountMax, parents = [1], where } = {}) => {
+window.begin = async ({
+  name = 'lists', isOffline = false, isHeld = false, byteCountMax, parents = [1], where, session,
+} = {}) => {
   const started = performance.now();
   window.cache = await IndexedDBCache.open({ name, byteCountMax, onFault: ({ code }) => window.faults.push(code) });
   // Nothing listens at port 1.
   const nowhere = isOffline && { url: 'ws://127.0.0.1:1/nest' };
-  window.nest = await connect({ cache: window.cache, reconnectPauseMax: 100, ...nowhere,
+  window.nest = await connect({ cache: window.cache, reconnectPauseMax: 100, ...nowhere, ...(session && { session }),
     ...(isHeld && { WebSocket: HeldSocket }) });
   const items = await window.nest.entity('Item');
   window.lists = parents.map((parent) => {
@@ -43,6 +45,14 @@ window.begin = async ({ name = 'lists', isOffline = false, isHeld = false, byteC
     return list;
   });
   return performance.now() - started;
+};
+/** Follows an outline, and what can be undone. */
+window.unfold = async (options) => {
+  await window.begin({ ...options, parents: [] });
+  const items = await window.nest.entity('Item');
+  window.outline = await window.nest.outline(items.children(1).properties('title'));
+  window.outline.subscribe(({ type }) => window.seen.push(type));
+  window.undo = await window.nest.undoStates();
 };
 window.titles = (list = window.lists[0]) => list.state.rows.map(({ title }) => title).join(' ');
 /** Changes the records of a store: each gets its key. */
@@ -156,6 +166,39 @@ test('a cache in IndexedDB', { skip }, async (context) => {
       await page.evaluate(() => window.begin({ name: 'left', isOffline: true }));
       await page.until(() => window.seen.length > 0);
       assert.equal(await page.evaluate(() => window.titles()), 'Milk Bread Eggs Flour');
+      await page.close();
+    });
+
+    await context.test('an outline is there with its fold states, and so is what can be undone', async () => {
+      const page = await open();
+      const options = { name: 'outline', session: '0f'.repeat(16) };
+      await page.evaluate((given) => window.unfold(given), options);
+      await page.until(() => window.outline.state.count > 0);
+      await page.evaluate(async () => {
+        const items = await window.nest.entity('Item');
+        const [{ id }] = window.outline.state.rows;
+        await window.nest.transaction('below', (tx) => tx.insert(items, { title: 'below' }, { of: id }));
+        await window.outline.setExpanded(id, true);
+      });
+      await page.until(() => window.outline.state.rows[1]?.depth === 1 && window.undo.state?.undo?.name === 'below');
+      const before = await page.evaluate(() => window.titles(window.outline));
+      await flush(page);
+      await page.go(address);
+      await page.until(() => window.isReady);
+      await page.evaluate((given) => window.unfold(given), { ...options, isOffline: true });
+      await page.until(() => window.outline.state.count > 0);
+      const { outline, undo } = await page.evaluate(() => ({
+        outline: [window.titles(window.outline), window.outline.status, window.outline.state.rows[1].depth],
+        undo: window.undo.state.undo.name,
+      }));
+      assert.deepEqual([outline, undo], [[before, 'cached', 1], 'below']);
+      await page.go(address);
+      await page.until(() => window.isReady);
+      await page.evaluate((given) => window.unfold(given), options);
+      await page.until(() => window.outline.state.isCurrent);
+      assert.equal(await page.evaluate(() => window.titles(window.outline)), before);
+      assert.deepEqual(await page.evaluate(() => window.seen.filter((type) => type === 'reset')), []);
+      await page.evaluate(() => window.nest.undo());
       await page.close();
     });
 
