@@ -39,6 +39,8 @@ export interface Write {
   readonly key: string;
   readonly receipt: Receipt | null;
   readonly error: NestError | null;
+  /** The refused write that was to make an object which this one names, so that it was refused too. */
+  readonly cause: Write | null;
   /**
    * Sends it again after it was refused or parked, as another write. With a function its steps are made anew, and its
    * inserts without an `id` get the reserved ids of this one in their order, or new ones if the store has another

@@ -12,11 +12,24 @@ package struct PendingUndo: Sendable {
     /// The pending writes that it takes back: one entry of the server's undo stack. Empty: it takes back, or does again,
     /// what the server has as the newest entry.
     package let targets: [PendingWrites.ID]
+    /// The redo that it takes back, if it comes after one.
+    let redo: ID?
     /// The newest write that was made before it.
     let newest: PendingWrites.ID
     package internal(set) var isSent = false
     /// The revision of the entry, once the server has it.
     package internal(set) var expected: Revision?
+    /// Whether there is nothing to take back: the redo has done nothing.
+    var isVain = false
+}
+
+/// A redo that was asked for and that was not undone.
+struct Redone: Sendable {
+    let id: PendingUndo.ID
+    /// The newest write before it.
+    let newest: PendingWrites.ID
+    /// `nil` before its answer.
+    var revision: Revision?
 }
 
 extension PendingWrites {
@@ -33,9 +46,9 @@ extension PendingWrites {
     /// since is undone before it.
     package mutating func undo() -> UndoStart {
         let targets = self.newestEntry
-        if let redone = self.redone.last, targets.allSatisfy({ $0.id <= redone }) {
+        if let redone = self.redone.last, targets.allSatisfy({ $0.id <= redone.newest }) {
             self.redone.removeLast()
-            return .added(self.add(isRedo: false, []))
+            return .added(self.add(isRedo: false, [], of: redone))
         }
         if targets.contains(where: { $0.state == .open }) { return .open }
         if targets.count == 1, let write = self.withdraw(targets[0].id) { return .withdrew(write) }
@@ -46,14 +59,22 @@ extension PendingWrites {
 
     /// Does again what the server has undone last.
     package mutating func redo() -> PendingUndo.ID {
-        self.redone.append(self.newest)
-        return self.add(isRedo: true, [])
+        let id = self.add(isRedo: true, [])
+        self.redone.append(Redone(id: id, newest: self.newest))
+        return id
     }
 
-    private mutating func add(isRedo: Bool, _ targets: [Write]) -> PendingUndo.ID {
+    private mutating func add(isRedo: Bool, _ targets: [Write], of redone: Redone? = nil) -> PendingUndo.ID {
         let id = PendingUndo.ID(rawValue: self.nextUndo)
         self.nextUndo += 1
-        var undo = PendingUndo(id: id, isRedo: isRedo, targets: targets.map(\.id), newest: self.newest)
+        var undo = PendingUndo(
+            id: id,
+            isRedo: isRedo,
+            targets: targets.map(\.id),
+            redo: redone?.id,
+            newest: self.newest,
+            expected: redone?.revision
+        )
         for target in targets { if case .committed(let revision) = target.state { undo.expected = revision } }
         self.undos.append(undo)
         return id
@@ -75,7 +96,7 @@ extension PendingWrites {
         let isKnown = undo.targets.allSatisfy { target in
             self[target].map { if case .committed = $0.state { true } else { false } } ?? true
         }
-        guard isKnown, undo.targets.isEmpty || undo.expected != nil else { return nil }
+        guard isKnown, undo.targets.isEmpty && undo.redo == nil || undo.expected != nil else { return nil }
         return undo
     }
 
@@ -90,23 +111,37 @@ extension PendingWrites {
         if let index = self.undos.firstIndex(where: { $0.id == id }) { self.undos[index].isSent = true }
     }
 
-    /// An undo was answered, or is given up. Without its effect the writes are shown again that it was to take back.
-    package mutating func undoEnded(_ id: PendingUndo.ID, didUndo: Bool) {
+    /// An undo or a redo was answered, or is given up. `receipt`: `nil` if it was not carried out. Then the writes are
+    /// shown again that an undo was to take back.
+    package mutating func undoEnded(_ id: PendingUndo.ID, _ receipt: Receipt?) {
         guard let index = self.undos.firstIndex(where: { $0.id == id }) else { return }
         let undo = self.undos.remove(at: index)
-        if undo.isRedo, !didUndo, let index = self.redone.lastIndex(of: undo.newest) { self.redone.remove(at: index) }
+        // A redo that changes nothing makes no entry.
+        if undo.isRedo { self.redoEnded(id, at: receipt.flatMap { $0.isChanged ? $0.revision : nil }) }
         for target in undo.targets {
             guard let index = self.index(target) else { continue }
-            if didUndo { self.writes[index].isUndone = true } else { self.writes[index].isRetracted = false }
+            if receipt != nil { self.writes[index].isUndone = true } else { self.writes[index].isRetracted = false }
         }
     }
 
-    /// Removes and returns the undos that have nothing to take back: the server has refused the writes, or they have
-    /// changed nothing.
+    /// `revision`: `nil` if it has done nothing.
+    private mutating func redoEnded(_ id: PendingUndo.ID, at revision: Revision?) {
+        if let index = self.undos.firstIndex(where: { $0.redo == id }) {
+            self.undos[index].expected = revision
+            self.undos[index].isVain = revision == nil
+        }
+        guard let index = self.redone.firstIndex(where: { $0.id == id }) else { return }
+        self.redone[index].revision = revision
+        if revision == nil { self.redone.remove(at: index) }
+    }
+
+    /// Removes and returns the undos that have nothing to take back: the server has refused the writes, or they, or the
+    /// redo, have changed nothing.
     package mutating func takeVainUndos() -> [PendingUndo.ID] {
         let isVain = { (undo: PendingUndo) in
-            !undo.isSent && !undo.targets.isEmpty && undo.expected == nil
-                && undo.targets.allSatisfy { self.index($0) == nil }
+            undo.isVain
+                || !undo.isSent && !undo.targets.isEmpty && undo.expected == nil
+                    && undo.targets.allSatisfy { self.index($0) == nil }
         }
         let vain = self.undos.filter(isVain).map(\.id)
         self.undos.removeAll { vain.contains($0.id) }

@@ -70,8 +70,8 @@ package struct PendingWrites: Sendable {
     package internal(set) var undos: [PendingUndo] = []
     private var nextID: UInt64 = 1
     var nextUndo: UInt64 = 1
-    /// For each redo that was not undone: the newest write before it.
-    var redone: [ID] = []
+    /// The redos that were not undone, oldest first.
+    var redone: [Redone] = []
     /// The newest write, also if it is settled.
     var newest: ID { ID(self.nextID - 1) }
     /// Revisions of own writes that OWN has named, and whose changes have not arrived completely.

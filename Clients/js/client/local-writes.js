@@ -156,10 +156,14 @@ export class Write extends PendingWrite {
     /** What the machine has of it; null while it is not in the machine's hands. @type {any} */
     this.call = null;
     this.attempts = 0;
+    /** When the connection was lost on which it was sent first; null: none was. @type {number | null} */
+    this.lostAt = null;
     /** Whether an answer was that it be sent again. */
     this.isRetried = false;
     /** Why it was refused or parked. @type {any} */
     this.error = null;
+    /** The refused write because of which it was refused. @type {Write | null} */
+    this.cause = null;
     /** @type {any} */
     this.receipt = null;
     /** Whether an undo is to take it back, and whether one has. */

@@ -32,6 +32,11 @@ const HOLD_MS_MAX = 2_000;
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 10_000;
 const RESERVE_PAUSE_MS = 1_000;
+/**
+ * How long a write is sent again with its key, in milliseconds. A server keeps keys for a day: afterwards it would carry
+ * the write out a second time.
+ */
+const REPEAT_MS_MAX = 23 * 3_600_000;
 /** How often a write is sent that fails in the server. */
 const ATTEMPTS_MAX = 10;
 
@@ -129,6 +134,8 @@ export class Local {
   #isScheduled = false;
   #isForced = false;
   #isFlushing = false;
+  /** The refused writes, by the objects that they were to make, while writes are pending. @type {Map<number, Write>} */
+  #unmade = new Map();
   /** @type {any} */
   #error = null;
   /** @type {Listeners<any>} */
@@ -381,6 +388,7 @@ export class Local {
       return write;
     }
     this.#pending.add(write);
+    for (const id of write.tx?.ids ?? []) this.#unmade.delete(id);
     this.#restock();
     // Lists come first where a transport sends at the end of the turn, as that of nestd's page does.
     this.#schedule(true);
@@ -515,6 +523,7 @@ export class Local {
   #fail(write, state, error) {
     this.#owed.delete(write);
     this.#pending.end(write, state);
+    if (state === 'refused' && write.tx) this.#blame(write, write.tx, error);
     write.reject(error);
     this.#leave(write);
     // What was not taken back is shown again.
@@ -523,6 +532,18 @@ export class Local {
       one.isUndone = false;
       one.isShown = true;
     }
+  }
+
+  /**
+   * A write that was refused because an object does not exist may name one that a refused write was to make.
+   * @param {Write} write @param {LocalTransaction} tx @param {any} error
+   */
+  #blame(write, tx, error) {
+    if (error.code === 'NOT_FOUND') {
+      write.cause = [error.object, ...tx.objects()].map((id) => this.#unmade.get(id)).find(Boolean) ?? null;
+    }
+    for (const id of tx.taken) this.#unmade.set(id, write);
+    if (this.#pending.writes.length === 0) this.#unmade.clear();
   }
 
   /** A write has changed nothing: there is nothing to take back, or to do again. @param {Write} write */
@@ -626,6 +647,13 @@ export class Local {
       m.emit({ type: 'change', to: this, change: { type: 'history', historyID } });
     }
     for (const write of this.#pending.writes) write.history ??= historyID;
+    const last = Date.now() - REPEAT_MS_MAX;
+    const isOld = (/** @type {any} */ { request, sentTo }) => sentTo
+      && (request.owner?.call?.write?.lostAt ?? Infinity) <= last;
+    for (const { request: { owner: { call } } } of m.table.removeWaiting(isOld)) {
+      m.emit({ type: 'fail', call, error: new NestError('OUTCOME_UNKNOWN',
+        'the connection was lost a day ago, before the answer: the change may have been made') });
+    }
   }
 
   /** Events, in the order of the server's frames. @param {any} event */
@@ -641,6 +669,7 @@ export class Local {
       case 'lost':
         this.#isReady = false;
         this.#pending.lost();
+        for (const write of [...this.#owed, ...this.#pending.writes]) if (write.call) write.lostAt ??= Date.now();
         break;
       case 'own': {
         const { write, revision } = change;

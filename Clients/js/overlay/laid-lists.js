@@ -12,7 +12,8 @@ import { remembered } from './remembered.js';
 /** @typedef {import('./pending.js').PendingWrite & { tx: any, now: any }} ShownWrite */
 
 /**
- * Lists with the same writes are laid together: what one of them shows is known of the others.
+ * Lists of one revision are laid together: what one of them shows is known of the others. What a list of another revision
+ * shows may be older or newer, so that it is not.
  * @template {{ head: number, state: any, view: import('./overlay-view.js').OverlayView }} L
  * @template {ShownWrite} W
  * @param {Iterable<L>} lists
@@ -22,16 +23,14 @@ import { remembered } from './remembered.js';
  * @returns {Map<L, { found: OverlaidView, writes: readonly W[] }>}
  */
 export function laidLists(lists, pending, model, report) {
-  /** @type {Map<string, { lists: L[], writes: W[] }>} */
+  /** @type {Map<number, { lists: L[], writes: W[] }>} */
   const groups = new Map();
   const every = [...lists];
   const bases = remember(every, pending, model, report);
   for (const list of every) {
-    const writes = pending.over(list.head).filter(({ tx }) => tx !== null);
-    const key = writes.map((write) => pending.writes.indexOf(write)).join();
-    const group = groups.get(key);
+    const group = groups.get(list.head);
     if (group) group.lists.push(list);
-    else groups.set(key, { lists: [list], writes });
+    else groups.set(list.head, { lists: [list], writes: pending.over(list.head).filter(({ tx }) => tx !== null) });
   }
   const all = new Map();
   /** @type {Set<W>} */

@@ -212,7 +212,9 @@ package struct RequestTable: Sendable {
     /// history, and those whose key the server may have forgotten.
     package mutating func connected(history: Identifier128, now: NIODeadline) -> [OutgoingRequest] {
         self.removeWaiting { waiting in
-            if waiting.request.kind == .write, let lost = waiting.lostAt, now - lost >= Self.repetitionMax { return true }
+            if waiting.request.kind == .write, let lost = waiting.lostAt, now - lost >= Self.repetitionMax {
+                return true
+            }
             if let wanted = waiting.request.history, wanted != history { return true }
             return waiting.request.kind == .write && waiting.sentTo != nil && waiting.sentTo != history
         }

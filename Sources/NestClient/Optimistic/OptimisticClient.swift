@@ -170,23 +170,21 @@ public final class OptimisticClient: Sendable {
     /// `OptimisticState.rows(of:)`.
     public func withResults<Result>(
         _ request: NamedRequest,
-        _ body: (AsyncThrowingStream<OptimisticState, any Error>) async throws -> Result
+        _ body: (OptimisticResults) async throws -> Result
     ) async throws -> Result {
         try await self.withResults(request.request, body)
     }
 
-    /// Follows a request while `body` runs: its first state when the server has sent it, then each newer one. A slow
-    /// consumer misses states, never the newest. The states end with a `NestError` if the server ends the subscription
-    /// or the client is closed.
+    /// Follows a request while `body` runs: its first state when the server has sent it, then each newer one.
     public func withResults<Result>(
         _ request: ObjectFetchRequest,
-        _ body: (AsyncThrowingStream<OptimisticState, any Error>) async throws -> Result
+        _ body: (OptimisticResults) async throws -> Result
     ) async throws -> Result {
         let (states, continuation) = OptimisticState.stream()
-        let (id, _) = await self.core.follow(request, continuation)
+        let (id, results) = await self.core.follow(request, continuation)
         let core = self.core
         defer { core.enqueue { $0.unfollow(id) } }
-        return try await body(states)
+        return try await body(OptimisticResults(states: states, results: results))
     }
 
     /// Follows an outline while `body` runs: see `NestClient.withOutline`. Rows that a pending write inserts, moves or

@@ -93,10 +93,11 @@ extension OptimisticCore {
     }
 
     private func end(_ id: PendingUndo.ID, _ result: Result<Receipt?, NestError>) {
-        let didUndo = if case .success(.some) = result { true } else { false }
-        self.views.pending.undoEnded(id, didUndo: didUndo)
-        if !didUndo { self.undone.failed(id) }
+        let receipt = if case .success(let receipt) = result { receipt } else { nil as Receipt? }
+        self.views.pending.undoEnded(id, receipt)
+        if receipt == nil { self.undone.failed(id) }
         self.publish()
         self.undos.removeValue(forKey: id)?.receipt.finish(result)
+        self.endVainUndos(.success(nil))
     }
 }

@@ -339,10 +339,12 @@ actor OptimisticCore {
 
     // MARK: Sending
 
-    /// Sends waiting writes and undos in their order.
+    /// Sends waiting undos and writes in their order. What an undo takes back is the newest entry now, also if an earlier
+    /// write is to be repeated.
     func send() {
         guard case .ready = self.core.assumeIsolated({ $0.machine.phase }) else { return }
-        repeat { self.sendWrites() } while self.sendUndo()
+        while self.sendUndo() {}
+        self.sendWrites()
     }
 
     /// Whether one more write or undo may be under way.

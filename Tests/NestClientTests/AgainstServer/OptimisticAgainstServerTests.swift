@@ -227,7 +227,7 @@ extension SocketTests {
                 let waiting = Task { try await write.receipt() }
                 await world.client.close()
                 await #expect { _ = try await waiting.value } throws: { ($0 as? NestError)?.code == .closed }
-                #expect(write.state == .refused)
+                #expect(write.state == .parked)
                 let late = try world.set(ObjectID(1), "late")
                 await #expect { _ = try await late.receipt() } throws: { ($0 as? NestError)?.code == .closed }
             }
@@ -298,6 +298,115 @@ extension SocketTests {
                 let last = try #require(shown.lastIndex(of: true))
                 #expect(shown[try #require(shown.firstIndex(of: true))...last].allSatisfy { $0 })
                 try await world.shows(["a", "b", "c", "d"])
+            }
+        }
+
+        /// Undos and writes reach the server in the order in which the program made them.
+        @Test func undosAndWritesKeepTheirOrder() async throws {
+            try await self.withWorld { world in
+                try await world.holdBack()
+                _ = try world.insert("d")
+                _ = try world.insert("e")
+                try await world.shows(["a", "b", "c", "d", "e"])
+                // Both are on their way, so that the server must undo them.
+                try await waitUntil("both to be sent") {
+                    await world.optimistic.pending.map(\.state) == [.sent, .sent]
+                }
+                async let second = world.optimistic.undo()
+                try await world.shows(["a", "b", "c", "d"])
+                async let first = world.optimistic.undo()
+                try await world.shows(["a", "b", "c"])
+                let later = try world.insert("f").write
+                try await world.shows(["a", "b", "c", "f"])
+                await world.letThrough()
+                #expect(try await second?.isChanged == true)
+                #expect(try await first?.isChanged == true)
+                _ = try await later.receipt()
+                try await waitUntil("nothing to be pending") { await world.optimistic.pending.isEmpty }
+                try await world.shows(["a", "b", "c", "f"])
+                #expect(try await world.client.fetch(.rootChildren, atLeast: .newest).titles == ["a", "b", "c", "f"])
+                // The undo stack is as the program sees it.
+                #expect(try await world.optimistic.undo()?.isChanged == true)
+                try await world.shows(["a", "b", "c"])
+                #expect(try await world.optimistic.redo()?.isChanged == true)
+                try await world.shows(["a", "b", "c", "f"])
+            }
+        }
+
+        @Test func anUndoThatWaitsIsDoneAfterALostConnection() async throws {
+            try await self.withWorld { world in
+                try await world.holdBack()
+                _ = try world.insert("d")
+                try await waitUntil("it to be sent") { await world.optimistic.pending.map(\.state) == [.sent] }
+                try await world.shows(["a", "b", "c", "d"])
+                async let undone = world.optimistic.undo()
+                try await world.shows(["a", "b", "c"])
+                _ = try world.insert("e")
+                try await world.shows(["a", "b", "c", "e"])
+                await world.proxy.resetAll()
+                await world.letThrough()
+                #expect(try await undone?.isChanged == true)
+                try await waitUntil("nothing to be pending") { await world.optimistic.pending.isEmpty }
+                #expect(try await world.client.fetch(.rootChildren, atLeast: .newest).titles == ["a", "b", "c", "e"])
+                try await world.shows(["a", "b", "c", "e"])
+            }
+        }
+
+        @Test func aClosedClientEndsItsUndos() async throws {
+            try await self.withWorld { world in
+                try await world.holdBack()
+                _ = try world.insert("d")
+                try await waitUntil("it to be sent") { await world.optimistic.pending.map(\.state) == [.sent] }
+                try await world.shows(["a", "b", "c", "d"])
+                let waiting = Task { try await world.optimistic.undo() }
+                try await world.shows(["a", "b", "c"])
+                await world.client.close()
+                await #expect(throws: NestError.self) { _ = try await waiting.value }
+                await #expect { try await world.optimistic.undo() } throws: { ($0 as? NestError)?.code == .closed }
+            }
+        }
+
+        @Test func aRefusalNamesTheRefusedWriteThatItComesFrom() async throws {
+            try await self.withWorld { world in
+                try await world.holdBack()
+                let id = try world.optimistic.newID()
+                // Without a title.
+                let parent = Placement(relationship: PropertyNumber(5), owner: .object(ObjectID(1)), place: .last)
+                let insert = Mutation.insertAs(id, entity: EntityNumber(1), values: [], placements: [parent])
+                let first = try world.optimistic.write(WriteTransaction(mutations: [insert]))
+                let second = try world.set(id, "d")
+                let third = try world.set(ObjectID(1_000_000), "e")
+                await world.letThrough()
+                for write in [first, second, third] {
+                    await #expect(throws: NestError.self) { _ = try await write.receipt() }
+                }
+                #expect(first.cause == nil && second.cause === first && third.cause == nil)
+                #expect([first, second, third].allSatisfy { $0.state == .refused })
+                try await world.shows(["a", "b", "c"])
+            }
+        }
+
+        @Test func aListShowsOtherRowsWithThePendingWrites() async throws {
+            try await self.withWorld { world in
+                var request = ObjectFetchRequest.rootChildren
+                request.window = .range(offset: 0, limit: 2)
+                let states = Shown()
+                try await world.optimistic.withResults(request) { results in
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        group.addTask { for try await state in results { states.add(state) } }
+                        try await waitUntil("the first rows") { states.titles == ["a", "b"] }
+                        try await world.holdBack()
+                        let (write, _) = try world.insert("d")
+                        try await world.shows(["a", "b", "c", "d"])
+                        async let isChanged = results.setWindow(.range(offset: 2, limit: 5))
+                        await world.letThrough()
+                        #expect(try await isChanged)
+                        _ = try await write.receipt()
+                        try await waitUntil("the last rows, not \(states.titles)") { states.titles == ["c", "d"] }
+                        group.cancelAll()
+                        while (try? await group.next()) != nil {}
+                    }
+                }
             }
         }
 

@@ -237,6 +237,30 @@ import NestFraming
         OutgoingRequest(owner: .caller(RequestToken(token)), kind: .write, TransactionMessage(Fixtures.insert))
     }
 
+    /// The server may have forgotten the key, and would carry the write out a second time.
+    @Test func aWriteIsNotSentAgainADayLater() {
+        let lost = Self.now + .hours(1)
+        for (hours, isSent) in [(22, true), (24, false)] as [(Int64, Bool)] {
+            var machine = Self.ready(inFlightMax: 4)
+            _ = machine.submit(Self.write(1))
+            _ = machine.submit(Self.read(2))
+            _ = machine.channelClosed(nil, now: lost)
+            _ = machine.backoffEnded()
+            // A second loss does not make it younger.
+            _ = machine.channelOpened(now: lost + .hours(1))
+            _ = machine.received(Self.welcome(inFlightMax: 4), now: lost + .hours(1))
+            _ = machine.channelClosed(nil, now: lost + .hours(1))
+            // This one was not sent before.
+            _ = machine.submit(Self.write(3))
+            _ = machine.backoffEnded()
+            _ = machine.channelOpened(now: lost + .hours(hours))
+            let actions = machine.received(Self.welcome(inFlightMax: 4), now: lost + .hours(hours))
+            var codes: [RequestToken: ErrorCode] = [:]
+            for case .fail(let token, let error) in actions { codes[token] = error.code }
+            #expect(codes == (isSent ? [:] : [RequestToken(1): .outcomeUnknown]))
+        }
+    }
+
     /// Losing the connection fails all writes of a group, sent or unsent. A write from before the group is retried.
     @Test func losingAGroupFailsItsWrites() {
         var machine = Self.ready(inFlightMax: 3)

@@ -29,7 +29,8 @@ extension OptimisticClient {
         let isWhole =
             request.window == nil
             || (request.outline != nil && request.hasRoom(for: old.state.total) && Self.isWhole(old.state)
-                && Self.isWhole(server) && self.lastBases[id].map { request.hasMoreRoom(than: $0.state.total) } ?? false)
+                && Self.isWhole(server)
+                && self.lastBases[id].map { request.hasMoreRoom(than: $0.state.total) } ?? false)
         if old.state.sections.map(\.rows) != view.state.sections.map(\.rows), isWhole {
             Issue.record(
                 "\(what): a confirmation shows \(Self.brief(view)) instead of \(Self.brief(old)) of \(request); pending \(self.views.pending.writes.map { ($0.state, $0.transaction.mutations.map(\.brief)) })"
@@ -94,7 +95,8 @@ extension OptimisticClient {
         let made = receipt.results.filter { !$0.isFound }.flatMap { run in
             (0..<Int64(run.count)).map { ObjectID(run.first.rawValue + $0) }
         }
-        for case .insertAs(let id, _, _, _) in write.transaction.mutations where receipt.isChanged && !made.contains(id) {
+        for case .insertAs(let id, _, _, _) in write.transaction.mutations where receipt.isChanged && !made.contains(id)
+        {
             Issue.record("\(what): \(id) is \(made) now")
         }
     }

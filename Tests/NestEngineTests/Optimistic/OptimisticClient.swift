@@ -54,7 +54,8 @@ final class OptimisticClient {
     private(set) var lastBases: [OptimisticViews.ID: OverlayView] = [:]
     private var lastNumber: UInt64 = 0
     private(set) var shown: [OptimisticViews.ID: OverlaidView] = [:]
-    /// Whether an undo was refused.
+    /// Whether the newest entry of the server may be another than the newest here: an undo was refused, or a write was
+    /// repeated.
     private var hasLastingEntry = false
     /// The revisions of own writes, and of the undos of those that were pending.
     private(set) var own: Set<Revision> = []
@@ -193,10 +194,11 @@ final class OptimisticClient {
         let isQuiet = self.quietUndos.remove(id) != nil
         if let receipt, receipt.isChanged, isQuiet { self.own.insert(receipt.revision) }
         if !didUndo || !isQuiet { self.isDisturbed = true }
-        self.views.pending.undoEnded(id, didUndo: didUndo)
+        self.views.pending.undoEnded(id, receipt)
         self.undos[id] = nil
         for target in undo.targets { self.trace?.event(didUndo ? "undone" : "restored", target) }
         self.count(didUndo ? "undone" : "undos refused")
+        self.endVainUndos()
     }
 
     /// The server has refused what an undo was to take back, or it has changed nothing.
@@ -218,10 +220,10 @@ final class OptimisticClient {
     func send(_ count: Int) -> [EngineInput] {
         var inputs: [EngineInput] = []
         while inputs.count < count {
-            if let write = self.sendable.first(where: { $0.state == .queued || $0.state == .doubtful }) {
-                inputs.append(self.send(write))
-            } else if let undo = self.pending.sendableUndo {
+            if let undo = self.pending.sendableUndo {
                 inputs.append(self.send(undo))
+            } else if let write = self.sendable.first(where: { $0.state == .queued || $0.state == .doubtful }) {
+                inputs.append(self.send(write))
             } else {
                 break
             }
@@ -331,7 +333,7 @@ final class OptimisticClient {
         guard let id = self.requests.removeValue(forKey: request) else { return }
         switch reply {
         case .receipt(let receipt):
-                self.noteOrder(id)
+            self.noteOrder(id)
             if receipt.isReplayed { self.count("replayed") }
             if let write = self.pending[id] { self.checkIDs(of: write, receipt, what) }
             if receipt.isChanged { self.own.insert(receipt.revision) }
@@ -355,6 +357,9 @@ final class OptimisticClient {
             } else {
                 self.views.pending.requeue(id)
                 self.trace?.event("again", id)
+                self.count("again")
+                // Later writes may have come before it.
+                self.hasLastingEntry = true
             }
         default: Issue.record("an answer to a write: \(reply)")
         }

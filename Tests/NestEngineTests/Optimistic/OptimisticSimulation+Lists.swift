@@ -14,7 +14,9 @@ extension OptimisticSimulation {
     /// Makes a request in the form in which it is subscribed.
     private func request() -> ObjectFetchRequest? {
         let isOutline = self.random.oneIn(3)
-        guard var asked = isOutline ? self.random.outline(self.scene) : self.random.request(self.scene) else { return nil }
+        guard var asked = isOutline ? self.random.outline(self.scene) : self.random.request(self.scene) else {
+            return nil
+        }
         asked.totals = []
         if asked.outline == nil, self.random.oneIn(3) {
             asked.window = self.random.window(self.scene.naive.order(asked))

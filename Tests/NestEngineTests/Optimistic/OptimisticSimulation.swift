@@ -70,15 +70,32 @@ final class OptimisticSimulation {
 
     /// Performs a batch. Clients read all of what it has for them, or a part. `slow`: a client that reads a part.
     func perform(_ inputs: [EngineInput], isReadAtOnce: Bool = false, slow: OptimisticClient? = nil) throws {
+        let (inputs, refusals) = self.refuse(inputs)
         let effects = self.engine.perform(inputs, now: self.now)
         #expect(self.engine.failure == nil, "\(self.what)")
         for effect in effects { try self.other.take(effect, self.what) }
         for client in self.clients {
-            client.inbox += effects
+            client.inbox += effects + refusals
             let isLate = client === slow || !isReadAtOnce && self.random.oneIn(3)
             try client.read(isLate ? self.random.below(client.inbox.count + 1) : client.inbox.count, self.what)
         }
         self.scene.naive = try NaiveResults(self.store)
+    }
+
+    /// Takes writes of clients out of a batch that the server does not carry out now, and returns its answers.
+    private func refuse(_ inputs: [EngineInput]) -> (performed: [EngineInput], answers: [EngineEffect]) {
+        var (performed, answers): ([EngineInput], [EngineEffect]) = ([], [])
+        let connections = Set(self.clients.map(\.client.connection))
+        for input in inputs {
+            if case .request(let connection, let id, .transaction) = input, connections.contains(connection),
+                self.random.oneIn(25)
+            {
+                answers.append(.reply(connection, requestID: id, .failure(NestError(.busy, "not now"))))
+            } else {
+                performed.append(input)
+            }
+        }
+        return (performed, answers)
     }
 
     var trace: OptimisticTrace? { self.clients.first?.trace }

@@ -98,12 +98,12 @@ struct OptimisticTrace {
                 + "`again` (an error after which it is sent again) say what becomes of it. `withdrawn`: it was not sent, and "
                 + "is gone; `retracted`: its undo was asked for, which `undone` or `restored` (it was not undone) ends. "
                 + "`lost`: the connection is lost. `view` has a new state of the server, or other fold states in its "
-                + "request; `stopped`: it waits for a snapshot of another request; `removed`: it has ended. `shown` lists "
-                + "the views that are now shown differently, as in `overlay.json`."
+                + "request; `removed`: it has ended. `shown` lists the views that are now shown differently, as in "
+                + "`overlay.json`."
         )
-        let traces = try (1...12 as ClosedRange<UInt64>).map { seed in
+        let traces = try (1...16 as ClosedRange<UInt64>).map { seed in
             let simulation = try OptimisticSimulation(seed: seed, isTraced: true)
-            try simulation.run(steps: 40)
+            try simulation.run(steps: 50)
             return simulation.trace?.json ?? .null
         }
         file.add("traces", JSONValue(list: traces + (try RememberedRowTests.traces())))

@@ -40,6 +40,7 @@ import Testing
             "predicted": 100, "predicted views": 400, "decided with other rows": 10, "whole": 10_000, "once": 800,
             "kills": 15, "groups": 80, "groups given up": 20, "corrected": 40, "withdrawn": 60, "folds": 10,
             "changed lists": 60, "changed outlines": 10, "undos of what is pending": 60, "vain undos": 10, "redos": 25,
+            "again": 30,
         ]
         for (name, least) in minima where Seeds.isUsual { #expect(counts[name, default: 0] > least, "\(counts)") }
         print(

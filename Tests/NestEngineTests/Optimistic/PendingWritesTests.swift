@@ -16,6 +16,10 @@ import Testing
         self.title = try #require(self.node.propertyNumber(named: "title"))
     }
 
+    private static func receipt(_ revision: UInt64, isChanged: Bool = true) -> Receipt {
+        Receipt(revision: Revision(revision), isChanged: isChanged, name: "")
+    }
+
     private func edit(_ title: String) -> UnconfirmedTransaction {
         let assignment = PropertyAssignment(self.title, .value(.string(title)))
         return UnconfirmedTransaction([.update(.object(ObjectID(1)), values: [assignment])], time: 0)
@@ -124,7 +128,7 @@ import Testing
         pending.sent(write, request: 1)
         let undo = try pending.startUndo()
         #expect(pending.laid(at: Revision(1)).isEmpty)
-        pending.undoEnded(undo, didUndo: false)
+        pending.undoEnded(undo, nil)
         #expect(pending.laid(at: Revision(1)).map(\.id) == [write])
     }
 
@@ -136,7 +140,7 @@ import Testing
         let undo = try pending.startUndo()
         pending.answered(write, revision: Revision(2), isChanged: true)
         #expect(pending.isArriving)
-        pending.undoEnded(undo, didUndo: true)
+        pending.undoEnded(undo, Self.receipt(3))
         #expect(!pending.isArriving)
     }
 
@@ -223,12 +227,28 @@ import Testing
         // Only once, and not if nothing was redone.
         _ = try pending.startUndo()
         #expect(pending.undos.last?.targets == [one])
-        pending.undoEnded(redo, didUndo: true)
-        let two = pending.add(self.edit("2"))
-        pending.sent(two, request: 2)
-        pending.undoEnded(pending.redo(), didUndo: false)
-        _ = try pending.startUndo()
-        #expect(pending.undos.last?.targets == [two])
+        // Which entry that is, is known with the answer to the redo.
+        #expect(pending.sendableUndo?.id == redo)
+        pending.undoSent(redo)
+        #expect(pending.sendableUndo == nil)
+        pending.undoEnded(redo, Self.receipt(9))
+        #expect(pending.sendableUndo?.expected == Revision(9))
+    }
+
+    @Test func anUndoOfARedoThatDoesNothingIsVain() throws {
+        for answer in [nil, Self.receipt(9, isChanged: false)] {
+            var pending = PendingWrites()
+            let one = pending.add(self.edit("1"))
+            pending.sent(one, request: 1)
+            let redo = pending.redo()
+            let undo = try pending.startUndo()
+            pending.undoSent(redo)
+            pending.undoEnded(redo, answer)
+            #expect(pending.takeVainUndos() == [undo])
+            // Nothing was redone that comes before it.
+            _ = try pending.startUndo()
+            #expect(pending.undos.last?.targets == [one])
+        }
     }
 
     @Test func aGroupThatHasStepsIsNotUndone() {

@@ -180,6 +180,36 @@ scripted('after a lost connection lists wait for the answers to what was sent', 
   assert.ok(changes.every(([, shown]) => shown === 'a,z' || shown === 'a,b'), String(changes));
 });
 
+scripted('a write whose key the server may have forgotten is parked', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  const [sent, { now }] = [page.insert('b'), Date];
+  await page.next('transaction');
+  try {
+    page.events.closed(null);
+    Date.now = () => now() + 24 * 3_600_000;
+    const unsent = page.insert('c');
+    const { fields } = await page.next('transaction');
+    assert.equal(fields.name, 'c', 'what was never sent is sent');
+    await assert.rejects(sent.done, { code: 'OUTCOME_UNKNOWN' });
+    assert.deepEqual([sent.state, unsent.state, page.local.pending], ['parked', 'sent', [unsent]]);
+  } finally {
+    Date.now = now;
+  }
+});
+
+scripted('a write that names what a refused one was to make has it as its cause', async (page) => {
+  await page.open(VIEW, [[2, 'a']]);
+  const first = page.insert('b');
+  const second = page.local.transaction('c', (tx) => tx.update(page.items, 100, { title: 'c' }));
+  const third = page.rename('d');
+  const ids = [await page.next('transaction'), await page.next('transaction'), await page.next('transaction')];
+  page.refuse(ids[0].id, 'VALIDATION_FAILED', 0);
+  page.refuse(ids[1].id, 'NOT_FOUND', 0);
+  page.refuse(ids[2].id, 'NOT_FOUND', 0);
+  for (const { done } of [first, second, third]) await assert.rejects(done);
+  assert.deepEqual([first.cause, second.cause === first, third.cause], [null, true, null]);
+});
+
 scripted('a write that was not executed is sent again with its key, before later ones', async (page) => {
   const { titles } = await page.open(VIEW, [[2, 'a']]);
   const first = page.insert('b');
