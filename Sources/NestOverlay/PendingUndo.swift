@@ -1,7 +1,7 @@
 import NestModel
 
-/// An undo or a redo that a client has asked for and that is not answered. It has its place among the writes: it is sent
-/// after those that were made before it, and before those that are made after it.
+/// An undo or a redo that a client has asked for and that is not answered. It has its place among the writes: it is
+/// sent after those that were made before it, and before those that are made after it.
 package struct PendingUndo: Sendable {
     package struct ID: Hashable, Sendable {
         let rawValue: UInt64
@@ -9,8 +9,8 @@ package struct PendingUndo: Sendable {
 
     package let id: ID
     package let isRedo: Bool
-    /// The pending writes that it takes back: one entry of the server's undo stack. Empty: it takes back, or does again,
-    /// what the server has as the newest entry.
+    /// The pending writes that it takes back: one entry of the server's undo stack. Empty: it takes back, or does
+    /// again, what the server has as the newest entry.
     package let targets: [PendingWrites.ID]
     /// The redo that it takes back, if it comes after one.
     let redo: ID?
@@ -42,8 +42,8 @@ extension PendingWrites {
         case added(PendingUndo.ID)
     }
 
-    /// Undoes the newest write that is not undone. A pending one is shown no more at once. What the server has done again
-    /// since is undone before it.
+    /// Undoes the newest write that is not undone. A pending one is shown no more at once. What the server has done
+    /// again since is undone before it.
     package mutating func undo() -> UndoStart {
         let targets = self.newestEntry
         if let redone = self.redone.last, targets.allSatisfy({ $0.id <= redone.newest }) {
@@ -100,8 +100,8 @@ extension PendingWrites {
         return undo
     }
 
-    /// The writes that may be sent, oldest first, with those that are under way or confirmed. The others wait for a group
-    /// that has not ended, or for an undo that was asked for before them.
+    /// The writes that may be sent, oldest first, with those that are under way or confirmed. The others wait for a
+    /// group that has not ended, or for an undo that was asked for before them.
     package var sendable: ArraySlice<Write> {
         let last = self.undos.first { !$0.isSent }?.newest
         return self.writes.prefix { write in write.state != .open && last.map { write.id <= $0 } ?? true }

@@ -5,7 +5,8 @@ import NestModel
 ///      open ──ended──▶ queued
 ///     queued ──sent──▶ sent ──OWN or RECEIPT──▶ committed(r) ──all views at r──▶ settled
 ///       ▲               │ ├──RECEIPT, unchanged────────────────────────────────▶ settled
-///       │               │ └──ERROR, not to be repeated──▶ refused
+///       │               │ ├──ERROR, not to be repeated──▶ refused
+///       │               │ ├──its outcome is unknown──▶ parked
 ///       │               └──link lost──▶ doubtful ──sent again──▶ sent
 ///       └──ERROR, to be repeated──┘       queued, doubtful ──another history──▶ parked
 ///
@@ -210,7 +211,8 @@ package struct PendingWrites: Sendable {
         return write.transaction.mutations.lazy.flatMap(\.needed).compactMap { self.unmade[$0] }.first
     }
 
-    /// It is not known whether the server has a write, or it must not be sent to this one. It is neither shown nor sent.
+    /// It is not known whether the server has a write, or it must not be sent to this one. It is neither shown nor
+    /// sent.
     package mutating func park(_ id: ID) { if let index = self.index(id) { self.writes[index].state = .parked } }
 
     /// The server must refuse these writes, by what is known.

@@ -208,8 +208,8 @@ package struct RequestTable: Sendable {
         return failed.reversed()
     }
 
-    /// Handles a new connection. Removes and returns writes that are not sent to it: those that may have reached another
-    /// history, and those whose key the server may have forgotten.
+    /// Handles a new connection. Removes and returns writes that are not sent to it: those that may have reached
+    /// another history, and those whose key the server may have forgotten.
     package mutating func connected(history: Identifier128, now: NIODeadline) -> [OutgoingRequest] {
         self.removeWaiting { waiting in
             if waiting.request.kind == .write, let lost = waiting.lostAt, now - lost >= Self.repetitionMax {

@@ -339,8 +339,8 @@ actor OptimisticCore {
 
     // MARK: Sending
 
-    /// Sends waiting undos and writes in their order. What an undo takes back is the newest entry now, also if an earlier
-    /// write is to be repeated.
+    /// Sends waiting undos and writes in their order. What an undo takes back is the newest entry now, also if an
+    /// earlier write is to be repeated.
     func send() {
         guard case .ready = self.core.assumeIsolated({ $0.machine.phase }) else { return }
         while self.sendUndo() {}

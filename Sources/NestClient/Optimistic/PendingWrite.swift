@@ -54,8 +54,8 @@ public final class PendingWrite: Sendable {
 
     public var state: State { self.contents.withLockedValue { $0.state } }
 
-    /// The refused write because of which the server has refused this one: it was to make an object that this one names.
-    /// Correct that one first.
+    /// The refused write because of which the server has refused this one: it was to make an object that this one
+    /// names. Correct that one first.
     public internal(set) var cause: PendingWrite? {
         get { self.contents.withLockedValue { $0.cause } }
         set { self.contents.withLockedValue { $0.cause = newValue } }

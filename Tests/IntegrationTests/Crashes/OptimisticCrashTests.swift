@@ -15,7 +15,7 @@ extension ProcessTests {
             let seed = ProcessInfo.processInfo.environment["NEST_SEED"].flatMap { UInt64($0) } ?? 1
             var random = SeededRandom(seed: seed)
             let server = try await ServerProcess.started()
-            var configuration = ClientConfiguration(host: "127.0.0.1", port: await server.port)
+            var configuration = await server.configuration()
             configuration.reconnectPauseMax = .milliseconds(200)
             let observer = NestClient(configuration)
             let list = try #require(

@@ -62,8 +62,8 @@ extension OptimisticClient {
         "\(view.state.sections.flatMap { $0.rows.map { "\($0.id)\($0.values)" } })"
     }
 
-    /// All lists show the same writes: those that the client has made, that were not refused or taken back, and that the
-    /// list's state does not have; and nothing else. So a write comes and goes in all lists at once.
+    /// All lists show the same writes: those that the client has made, that were not refused or taken back, and that
+    /// the list's state does not have; and nothing else. So a write comes and goes in all lists at once.
     func checkWhole(_ pending: PendingWrites, _ what: String) {
         let what = "\(what), session \(self.client.session.low % 1_000)"
         let groups = Dictionary(grouping: self.bases.keys) { self.bases[$0]!.state.revision }

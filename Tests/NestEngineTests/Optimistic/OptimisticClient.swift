@@ -39,8 +39,8 @@ final class OptimisticClient {
     private(set) var keys: [PendingWrites.ID: Identifier128] = [:]
     private var requests: [UInt32: PendingWrites.ID] = [:]
     private var undos: [PendingUndo.ID: (key: Identifier128, request: UInt32?)] = [:]
-    /// Undos of pending writes that nobody sees, because nothing was shown between a write and its undo. A connection that
-    /// is lost between them ends that: lists do not wait for its successor.
+    /// Undos of pending writes that show in no list, because nothing was shown between a write and its undo. A
+    /// connection that is lost between them ends that: lists do not wait for its successor.
     private var quietUndos: Set<PendingUndo.ID> = []
     /// The fold states that outlines are to have, also those that the server has not confirmed.
     var folds: [OptimisticViews.ID: FetchOutline] = [:]

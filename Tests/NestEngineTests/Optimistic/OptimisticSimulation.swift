@@ -10,9 +10,9 @@ import Testing
 /// refused and corrected, that others overtake; groups; undo and redo of what is pending and of what is not; group
 /// commits; lists and outlines that are changed, folded and ended; frames that are read late; connections that are
 /// blocked, and cut between any two frames, so that answers are lost and writes are sent again; servers that are killed
-/// and started again. Each client checks the laws at every publish. Now and then what it shows is compared with what the
-/// engine makes of its pending writes, on a second store. In the end everything is settled, all clients show what the
-/// server has, and each write is in the history at most once.
+/// and started again. Each client checks the laws at every publish. Now and then what it shows is compared with what
+/// the engine makes of its pending writes, on a second store. In the end everything is settled, all clients show what
+/// the server has, and each write is in the history at most once.
 final class OptimisticSimulation {
     let seed: UInt64
     var random: SeededRandom

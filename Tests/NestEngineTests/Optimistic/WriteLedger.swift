@@ -1,7 +1,8 @@
 import NestModel
 import NestOverlay
 
-/// What has become of each write of a client, kept in the plainest way: the oracle of which writes are laid over a list.
+/// What has become of each write of a client, kept in the plainest way: the oracle of which writes are laid over a
+/// list.
 struct WriteLedger {
     private enum Fate: Equatable {
         case pending
