@@ -17,6 +17,8 @@ package struct PendingUndo: Sendable {
     /// The newest write that was made before it.
     let newest: PendingWrites.ID
     package internal(set) var isSent = false
+    /// How often the server could not say what became of it.
+    package internal(set) var failures = 0
     /// The revision of the entry, once the server has it.
     package internal(set) var expected: Revision?
     /// Whether there is nothing to take back: the redo has done nothing.
@@ -109,6 +111,13 @@ extension PendingWrites {
 
     package mutating func undoSent(_ id: PendingUndo.ID) {
         if let index = self.undos.firstIndex(where: { $0.id == id }) { self.undos[index].isSent = true }
+    }
+
+    /// The undo could not be carried out now. It waits to be sent again, with its key.
+    package mutating func undoRequeued(_ id: PendingUndo.ID, isFailure: Bool = false) {
+        guard let index = self.undos.firstIndex(where: { $0.id == id }) else { return }
+        self.undos[index].isSent = false
+        if isFailure { self.undos[index].failures += 1 }
     }
 
     /// An undo or a redo was answered, or is given up. `receipt`: `nil` if it was not carried out. Then the writes are

@@ -47,6 +47,8 @@ package struct PendingWrites: Sendable {
         package internal(set) var state: State
         /// Whether it was sent before.
         var wasSent = false
+        /// How often the server could not say what became of it.
+        package internal(set) var failures = 0
         /// Whether a connection was lost before its answer. Until the answer it is not known whether the states that
         /// arrive have it.
         var isUnknown = false
@@ -226,8 +228,9 @@ package struct PendingWrites: Sendable {
     }
 
     /// The write could not be carried out now, or that is not known. It waits to be sent again, with its key.
-    package mutating func requeue(_ id: ID) {
+    package mutating func requeue(_ id: ID, isFailure: Bool = false) {
         guard let index = self.index(id), self.writes[index].state != .parked else { return }
+        if isFailure { self.writes[index].failures += 1 }
         if case .committed(let revision) = self.writes[index].state { self.open.remove(revision) }
         self.writes[index].state = .queued
     }

@@ -64,11 +64,13 @@ extension OptimisticCore {
             return false
         }
         self.views.pending.undoSent(undo.id)
-        let token =
-            undo.isRedo
-            ? self.submit(Redo(key: queued.key, options: queued.options, expected: undo.expected))
-            : self.submit(Undo(key: queued.key, options: queued.options, expected: undo.expected))
+        let token = self.core.assumeIsolated { $0.newToken() }
         self.undoTokens[token] = undo.id
+        if undo.isRedo {
+            self.submit(Redo(key: queued.key, options: queued.options, expected: undo.expected), as: token)
+        } else {
+            self.submit(Undo(key: queued.key, options: queued.options, expected: undo.expected), as: token)
+        }
         return true
     }
 
@@ -77,7 +79,16 @@ extension OptimisticCore {
         switch result {
         case .success(.receipt(let receipt)): self.end(id, .success(receipt))
         case .success: self.end(id, .failure(Self.noReceipt))
-        case .failure(let error): self.end(id, .failure(error))
+        case .failure(let error):
+            let isFailure = error.code.retry == .unknownOutcome
+            let failures = self.views.pending.undos.first { $0.id == id }?.failures ?? 0
+            let isTooOften = isFailure && failures + 1 >= Self.failuresMax
+            guard error.code.retry != .never, !error.code.isFinal, !isTooOften else {
+                return self.end(id, .failure(error))
+            }
+            // With its key it is carried out once.
+            self.views.pending.undoRequeued(id, isFailure: isFailure)
+            self.pause()
         }
     }
 
@@ -100,4 +111,10 @@ extension OptimisticCore {
         self.undos.removeValue(forKey: id)?.receipt.finish(result)
         self.endVainUndos(.success(nil))
     }
+}
+
+extension ErrorCode {
+    /// Whether a write or an undo with this error is given back: it may have been carried out, or no server of this
+    /// client will.
+    var isFinal: Bool { [.closed, .outcomeUnknown, .schemaChanged, .unauthenticated, .tokenExpired].contains(self) }
 }

@@ -13,6 +13,8 @@ actor OptimisticCore {
     private static let sentMax = 16
     /// The pause before a write is sent again that the server could not carry out now.
     private static let retryPause = TimeAmount.milliseconds(200)
+    /// How often a write or an undo is sent of which the server cannot say what became.
+    static let failuresMax = 10
     /// How long lists wait after a reconnection for the answers that were lost.
     static let repetitionMax = TimeAmount.seconds(2)
 
@@ -271,25 +273,27 @@ actor OptimisticCore {
             self.reserved(result)
             return true
         }
-        if let undo = self.undoTokens.removeValue(forKey: token) {
-            self.ended(undo, result)
-            self.sendSoon()
-            return true
-        }
-        guard let id = self.tokens.removeValue(forKey: token) else { return false }
+        let undo = self.undoTokens.removeValue(forKey: token)
+        let write = undo == nil ? self.tokens.removeValue(forKey: token) : nil
+        guard undo != nil || write != nil else { return false }
+        if case .success = result, self.tokens.isEmpty, self.undoTokens.isEmpty { self.isCareful = false }
+        if let undo { self.ended(undo, result) }
+        if let write { self.ended(write, result) }
+        self.sendSoon()
+        return true
+    }
+
+    private func ended(_ id: PendingWrites.ID, _ result: Result<Reply, NestError>) {
         switch result {
         case .success(.receipt(let receipt)): self.confirmed(id, receipt)
         case .success: self.refused(id, Self.noReceipt)
         case .failure(let error): self.failed(id, error)
         }
-        self.sendSoon()
-        return true
     }
 
     static let noReceipt = NestError(.protocolViolation, "the answer to a write is no receipt")
 
     private func confirmed(_ id: PendingWrites.ID, _ receipt: Receipt) {
-        if self.tokens.isEmpty { self.isCareful = false }
         self.views.pending.answered(id, revision: receipt.revision, isChanged: receipt.isChanged)
         self.endVainUndos(.success(nil))
         // A caller that waits for the receipt sees the lists with the write.
@@ -298,21 +302,22 @@ actor OptimisticCore {
     }
 
     private func failed(_ id: PendingWrites.ID, _ error: NestError) {
-        switch error.code {
-        case .closed, .outcomeUnknown, .unauthenticated, .tokenExpired:
-            self.views.pending.park(id)
-            return self.park([id], error)
-        case .schemaChanged:
+        if error.code == .schemaChanged {
             // Its numbers are those of another model, and so are the numbers of those that wait.
             self.views.pending.requeue(id)
             return self.park(self.views.pending.parkUnsent(), error)
-        default: break
+        }
+        let isFailure = error.code.retry == .unknownOutcome
+        let isTooOften = isFailure && self.views.pending[id].map { $0.failures + 1 >= Self.failuresMax } ?? false
+        if error.code.isFinal || isTooOften {
+            self.views.pending.park(id)
+            return self.park([id], error)
         }
         // An earlier write is repeated, on which this one may depend.
         let isEarly = self.views.pending.hasQueued(before: id)
         if error.code.retry == .never, !isEarly { return self.refused(id, error) }
         // With its key it is carried out once.
-        self.views.pending.requeue(id)
+        self.views.pending.requeue(id, isFailure: isFailure)
         self.handles[id]?.become(.queued)
         self.pause()
     }
@@ -357,23 +362,23 @@ actor OptimisticCore {
             guard self.hasRoom else { return }
             guard write.state == .queued, let handle = self.handles[write.id], !self.tokens.values.contains(write.id)
             else { continue }
-            let token = self.submit(TransactionMessage(handle.transaction))
+            let token = self.core.assumeIsolated { $0.newToken() }
             self.tokens[token] = write.id
             // Requests are known by their tokens, which stay the same when they are sent again.
             self.views.pending.sent(write.id, request: token.rawValue)
             handle.become(.sent)
+            self.submit(TransactionMessage(handle.transaction), as: token)
             // Rows say that it is under way.
             self.publishSoon()
         }
     }
 
-    /// Hands a request to the machine, which sends it again after a lost connection.
-    func submit(_ message: some Message) -> RequestToken {
-        let token = self.core.assumeIsolated { $0.newToken() }
+    /// Hands a request to the machine, which sends it again after a lost connection. It may be answered before this
+    /// returns.
+    func submit(_ message: some Message, as token: RequestToken) {
         var request = OutgoingRequest(owner: .caller(token), kind: .write, message)
         request.history = self.history
         self.core.assumeIsolated { core in core.perform(core.machine.submit(request)) }
-        return token
     }
 
     /// Sends once the machine's actions are done that are being performed: their frames have lower ids.
@@ -384,7 +389,7 @@ actor OptimisticCore {
         }
     }
 
-    private func pause() {
+    func pause() {
         self.isCareful = true
         guard !self.isPausing else { return }
         self.isPausing = true

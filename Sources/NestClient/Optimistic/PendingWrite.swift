@@ -22,8 +22,8 @@ public final class PendingWrite: Sendable {
         case refused
         /// It was not carried out, or that is not known, and it is not sent again: the store has another history than
         /// when it was written, for example that of a backup, so that object ids may mean other objects; the server has
-        /// another model; its answer was lost so long ago that the server may have forgotten its key; or the client was
-        /// closed before the answer.
+        /// another model; its answer was lost so long ago that the server may have forgotten its key; the server has
+        /// failed with it again and again; or the client was closed before the answer.
         case parked
         /// It was undone before it was sent.
         case withdrawn

@@ -158,6 +158,10 @@ import Testing
         pending.undoSent(undo)
         #expect(pending.sendableUndo == nil)
         #expect(pending.sendable.map(\.id) == [one, two])
+        // The server could not carry it out.
+        pending.undoRequeued(undo)
+        #expect(pending.sendableUndo?.id == undo)
+        #expect(pending.sendable.map(\.id) == [one])
     }
 
     @Test func undosKeepTheirOrder() throws {
