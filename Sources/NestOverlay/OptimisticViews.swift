@@ -74,11 +74,13 @@ package struct OptimisticViews: Sendable {
     /// Returns the views that are shown differently now, in the order of their ids, and the writes that are settled.
     /// While the changes of an own write are arriving, nothing is shown: it goes from the pending ones and comes with
     /// the server's state at once, in all views. Likewise, after a reconnection, while a write is under way again whose
-    /// answer was lost; `isForced`: this has taken long enough.
+    /// answer was lost, and between a write and its undo; `isForced`: this has taken long enough.
     package mutating func publish(
         isForced: Bool = false
     ) -> (shown: [(id: ID, view: OverlaidView)], settled: [PendingWrites.ID]) {
-        guard !self.pending.isArriving, isForced || !self.pending.isRepeating else { return ([], []) }
+        guard !self.pending.isArriving, isForced || !self.pending.isRepeating && !self.pending.isTakingBack else {
+            return ([], [])
+        }
         var shown: [(id: ID, view: OverlaidView)] = []
         var foreseen: Set<PendingWrites.ID> = []
         var possible: Set<PendingWrites.ID> = []

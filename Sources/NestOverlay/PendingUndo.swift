@@ -46,25 +46,41 @@ extension PendingWrites {
 
     /// Undoes the newest write that is not undone. A pending one is shown no more at once. What the server has done
     /// again since is undone before it.
-    package mutating func undo() -> UndoStart {
-        let targets = self.newestEntry
-        if let redone = self.redone.last, targets.allSatisfy({ $0.id <= redone.newest }) {
+    ///
+    /// `isConnected`: lists wait for its answer, if they have what it takes back.
+    package mutating func undo(isConnected: Bool = true) -> UndoStart {
+        let targets = Array(self.newestEntry)
+        if let redone = self.redone.last, self.isNewest(redone, than: targets) {
             self.redone.removeLast()
             return .added(self.add(isRedo: false, [], of: redone))
         }
         if targets.contains(where: { $0.state == .open }) { return .open }
         if targets.count == 1, let write = self.withdraw(targets[0].id) { return .withdrew(write) }
         self.reconsider()
-        for target in targets { if let index = self.index(target.id) { self.writes[index].isRetracted = true } }
+        for target in targets {
+            guard let index = self.index(target.id) else { continue }
+            self.writes[index].isRetracted = true
+            if case .committed = target.state, !isConnected { self.writes[index].isUndone = true }
+        }
         return .added(self.add(isRedo: false, targets))
+    }
+
+    /// Whether nothing was written since a redo, or only what is undone. Of a write that is settled that is not known:
+    /// what the server has as the newest entry is undone then, whatever it is.
+    private func isNewest(_ redone: Redone, than targets: [Write]) -> Bool {
+        targets.isEmpty ? redone.newest == self.newest : targets.allSatisfy { $0.id <= redone.newest }
     }
 
     /// Does again what the server has undone last.
     package mutating func redo() -> PendingUndo.ID {
         let id = self.add(isRedo: true, [])
         self.redone.append(Redone(id: id, newest: self.newest))
+        if self.redone.count > Self.redoneMax { self.redone.removeFirst() }
         return id
     }
+
+    /// How many redos it remembers.
+    private static let redoneMax = 64
 
     private mutating func add(isRedo: Bool, _ targets: [Write], of redone: Redone? = nil) -> PendingUndo.ID {
         let id = PendingUndo.ID(rawValue: self.nextUndo)
@@ -83,30 +99,47 @@ extension PendingWrites {
     }
 
     /// The pending writes that the server has, or will have, as its newest entry, oldest first. Those that coalesce are
-    /// one entry.
-    private var newestEntry: [Write] {
-        let isBegun = { (write: Write) in write.state != .open || !write.transaction.mutations.isEmpty }
-        let candidates = self.writes.filter { isBegun($0) && !$0.isRetracted && !$0.isSettled && $0.state != .parked }
-        guard let last = candidates.last else { return [] }
-        guard let key = last.coalescing else { return [last] }
-        return Array(candidates.suffix { $0.coalescing == key })
+    /// one entry, if nothing lies between them.
+    private var newestEntry: ArraySlice<Write> {
+        let isCandidate = { (write: Write) in
+            let isBegun = write.state != .open || !write.transaction.mutations.isEmpty
+            return isBegun && !write.isRetracted && !write.isSettled && write.state != .parked
+        }
+        guard let last = self.writes.lastIndex(where: isCandidate) else { return [] }
+        guard let key = self.writes[last].coalescing else { return self.writes[last...last] }
+        var first = last
+        while first > 0 {
+            let (before, after) = (self.writes[first - 1], self.writes[first])
+            let isUndoBetween = self.undos.contains { before.id <= $0.newest && $0.newest < after.id }
+            guard before.coalescing == key, isCandidate(before), !isUndoBetween else { break }
+            first -= 1
+        }
+        return self.writes[first...last]
     }
 
-    /// The undo that is to be sent next; `nil` while it waits for the revision of what it takes back.
+    /// The undo that is to be sent now; `nil` while it waits for the revision of what it takes back, or for the answer
+    /// to the undo before it.
     package var sendableUndo: PendingUndo? {
-        guard let undo = self.undos.first(where: { !$0.isSent }) else { return nil }
+        guard let undo = self.undos.first, !undo.isSent else { return nil }
+        if undo.targets.isEmpty, undo.redo == nil {
+            // It takes what is the newest entry then.
+            let waits = self.writes.contains { write in
+                let isBegun = write.state == .open && !write.transaction.mutations.isEmpty
+                return write.id <= undo.newest && (write.state == .queued || isBegun)
+            }
+            return waits ? nil : undo
+        }
         let isKnown = undo.targets.allSatisfy { target in
             self[target].map { if case .committed = $0.state { true } else { false } } ?? true
         }
-        guard isKnown, undo.targets.isEmpty && undo.redo == nil || undo.expected != nil else { return nil }
-        return undo
+        return isKnown && undo.expected != nil ? undo : nil
     }
 
     /// The writes that may be sent, oldest first, with those that are under way or confirmed. The others wait for a
-    /// group that has not ended, or for an undo that was asked for before them.
-    package var sendable: ArraySlice<Write> {
-        let last = self.undos.first { !$0.isSent }?.newest
-        return self.writes.prefix { write in write.state != .open && last.map { write.id <= $0 } ?? true }
+    /// group that has not ended, or for the answer to an undo that was asked for before them: it may be repeated.
+    package var sendable: [Write] {
+        let last = self.undos.first?.newest
+        return self.writes.prefix { $0.state != .open }.filter { write in last.map { write.id <= $0 } ?? true }
     }
 
     package mutating func undoSent(_ id: PendingUndo.ID) {
@@ -162,14 +195,5 @@ extension PendingWrites {
         for index in self.undos.indices where self.undos[index].targets.contains(write) {
             self.undos[index].expected = max(self.undos[index].expected ?? revision, revision)
         }
-    }
-}
-
-extension Array {
-    /// Returns the longest end of the array whose elements all match.
-    fileprivate func suffix(while matches: (Element) -> Bool) -> ArraySlice<Element> {
-        var start = self.endIndex
-        while start > self.startIndex, matches(self[start - 1]) { start -= 1 }
-        return self[start...]
     }
 }

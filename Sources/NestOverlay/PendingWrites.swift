@@ -79,15 +79,20 @@ package struct PendingWrites: Sendable {
     var newest: ID { ID(self.nextID - 1) }
     /// Revisions of own writes that OWN has named, and whose changes have not arrived completely.
     private var open: Set<Revision> = []
-    /// The objects that refused writes were to make, while writes are pending.
-    private var unmade: [ObjectID: ID] = [:]
+    /// The objects that the last refused writes were to make.
+    private var unmade: [(write: ID, objects: Set<ObjectID>)] = []
+    private static let unmadeMax = 64
 
     package init() {}
 
     package subscript(id: ID) -> Write? { self.writes.first { $0.id == id } }
 
     /// Whether the changes of an own write are arriving: some views have it, and others do not yet.
-    package var isArriving: Bool { !self.open.isEmpty || self.writes.contains(where: \.isBeingUndone) }
+    package var isArriving: Bool { !self.open.isEmpty }
+
+    /// Whether the server has a write that the client has taken back, and its undo is not answered: the views would
+    /// show it again.
+    package var isTakingBack: Bool { self.writes.contains(where: \.isBeingUndone) }
 
     /// Whether a write is under way again whose answer was lost: the states that arrive may have it already.
     package var isRepeating: Bool {
@@ -115,7 +120,9 @@ package struct PendingWrites: Sendable {
             coalescing: coalescing,
             state: isOpen ? .open : .queued
         )
-        for object in transaction.mutations.compactMap(\.reserved) { self.unmade[object] = nil }
+        for index in self.unmade.indices {
+            self.unmade[index].objects.subtract(transaction.mutations.compactMap(\.reserved))
+        }
         let index = self.writes.firstIndex { [.open, .queued].contains($0.state) && $0.place > write.place }
         guard let index else {
             self.writes.append(write)
@@ -202,16 +209,21 @@ package struct PendingWrites: Sendable {
         self.reconsider()
         guard let index = self.index(id) else { return nil }
         let write = self.writes.remove(at: index)
-        for object in write.transaction.mutations.compactMap(\.reserved) { self.unmade[object] = id }
-        if self.writes.isEmpty { self.unmade = [:] }
+        let objects = Set(write.transaction.mutations.compactMap(\.reserved))
+        if !objects.isEmpty { self.unmade.append((id, objects)) }
+        if self.unmade.count > Self.unmadeMax { self.unmade.removeFirst() }
         return write
     }
 
     /// Returns the refused write that was to make an object which another write names.
     package func cause(of id: ID) -> ID? {
         guard !self.unmade.isEmpty, let write = self[id] else { return nil }
-        return write.transaction.mutations.lazy.flatMap(\.needed).compactMap { self.unmade[$0] }.first
+        let needed = Set(write.transaction.mutations.flatMap(\.needed))
+        return self.unmade.last { !$0.objects.isDisjoint(with: needed) }?.write
     }
+
+    /// Whether a refused write may be the cause of another refusal.
+    package func isCause(_ id: ID) -> Bool { self.unmade.contains { $0.write == id } }
 
     /// It is not known whether the server has a write, or it must not be sent to this one. It is neither shown nor
     /// sent.
@@ -262,6 +274,7 @@ package struct PendingWrites: Sendable {
         self.open = []
         self.undos = []
         self.redone = []
+        self.unmade = []
         var parked: [ID] = []
         for index in self.writes.indices {
             switch self.writes[index].state {

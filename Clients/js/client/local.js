@@ -37,6 +37,8 @@ const RESERVE_PAUSE_MS = 1_000;
  * the write out a second time.
  */
 const REPEAT_MS_MAX = 23 * 3_600_000;
+/** Of how many objects it is remembered which refused write was to make them. */
+const UNMADE_MAX = 256;
 /** How often a write is sent that fails in the server. */
 const ATTEMPTS_MAX = 10;
 
@@ -48,6 +50,9 @@ handlers.set(T.own, (m, { body }) => {
   rememberOwn(m, revisions);
   for (const one of m.followers) one.own?.(m, revisions, requests ?? []);
 });
+
+const tooOld = () => new NestError('OUTCOME_UNKNOWN',
+  'the connection was lost a day ago, before the answer: the change may have been made');
 
 /** Whether a write is sent again, and has no answer yet. @param {Write} write */
 const isRetried = (write) => write.isRetried && write.receipt === null;
@@ -134,7 +139,7 @@ export class Local {
   #isScheduled = false;
   #isForced = false;
   #isFlushing = false;
-  /** The refused writes, by the objects that they were to make, while writes are pending. @type {Map<number, Write>} */
+  /** The last refused writes, by the objects that they were to make. @type {Map<number, Write>} */
   #unmade = new Map();
   /** @type {any} */
   #error = null;
@@ -433,6 +438,7 @@ export class Local {
         // Later writes keep their order behind one that waits for ids.
         if (tx && tx.missing.length > 0) return;
         if (targets.some((one) => one.receipt === null)) return;
+        if ((write.lostAt ?? Infinity) <= Date.now() - REPEAT_MS_MAX) return this.#failed(write, tooOld());
         this.#hand(m, write);
       }
       if (isPlain) return;
@@ -543,7 +549,10 @@ export class Local {
       write.cause = [error.object, ...tx.objects()].map((id) => this.#unmade.get(id)).find(Boolean) ?? null;
     }
     for (const id of tx.taken) this.#unmade.set(id, write);
-    if (this.#pending.writes.length === 0) this.#unmade.clear();
+    for (const id of this.#unmade.keys()) {
+      if (this.#unmade.size <= UNMADE_MAX) break;
+      this.#unmade.delete(id);
+    }
   }
 
   /** A write has changed nothing: there is nothing to take back, or to do again. @param {Write} write */
@@ -651,8 +660,7 @@ export class Local {
     const isOld = (/** @type {any} */ { request, sentTo }) => sentTo
       && (request.owner?.call?.write?.lostAt ?? Infinity) <= last;
     for (const { request: { owner: { call } } } of m.table.removeWaiting(isOld)) {
-      m.emit({ type: 'fail', call, error: new NestError('OUTCOME_UNKNOWN',
-        'the connection was lost a day ago, before the answer: the change may have been made') });
+      m.emit({ type: 'fail', call, error: tooOld() });
     }
   }
 
@@ -682,6 +690,7 @@ export class Local {
         const open = [...this.#owed, ...this.#pending.writes]
           .filter(({ history, receipt }) => history !== historyID && !receipt);
         this.#pending.otherHistory(historyID);
+        this.#unmade.clear();
         for (const write of open) {
           this.#owed.delete(write);
           const text = 'the store has another history: the write was made for the one before';

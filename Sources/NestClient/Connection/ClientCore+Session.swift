@@ -33,11 +33,10 @@ extension ClientCore {
             return kept.release()
         }
         self.machine.keepSession(kept.record, otherwise: Self.randomSession())
-        guard !self.undoFollowers.isEmpty else { return self.openChannel() }
-        self.readUndoState { core, cached in
-            core.perform(core.machine.beginUndoState(cached))
-            if case .connecting = core.machine.phase { core.openChannel() }
-        }
+        // A cache that is slow keeps no client from its server.
+        self.openChannel()
+        guard !self.undoFollowers.isEmpty else { return }
+        self.readUndoState { core, cached in core.perform(core.machine.beginUndoState(cached)) }
     }
 
     /// The session; `nil`: it is not decided yet.

@@ -22,6 +22,8 @@ extension ClientStateMachine {
 
     /// Shows the followers a cached state, if there is no newer one.
     package mutating func beginUndoState(_ cached: CachedView?) -> [ClientAction] {
+        // What the cache has lost is recorded again.
+        if cached == nil { self.recordedUndoState = nil }
         guard let cached, self.followsUndoState, self.undoState == nil else { return [] }
         do throws(CacheFault) {
             var state = try self.undoState(of: cached)
@@ -32,6 +34,7 @@ extension ClientStateMachine {
             self.undoState = state
             return [.deliverUndoState(state)]
         } catch {
+            self.recordedUndoState = nil
             let reason = "the cached undo state cannot be used: \(error)"
             return [.cache(.remove(request: cached.request, reason: reason))]
         }

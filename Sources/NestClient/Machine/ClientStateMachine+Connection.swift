@@ -84,7 +84,7 @@ extension ClientStateMachine {
         self.keepAlive = keepAlive
         var actions: [ClientAction] = self.recordSession(welcome)
         actions += [.connected, .startKeepAlive(every: keepAlive.checkInterval)]
-        for request in self.requests.connected(history: welcome.historyID, now: now) {
+        for request in self.requests.connected(history: welcome.historyID, now: self.instant()) {
             guard case .caller(let token) = request.owner else { continue }
             actions.append(.fail(token, request.lossError))
         }
@@ -162,7 +162,7 @@ extension ClientStateMachine {
             return [.openChannel]
         }
         self.phase = .backingOff
-        if wasReady { actions += self.connectionLost(reason, now: now) }
+        if wasReady { actions += self.connectionLost(reason) }
         if wasReady, !isMove {
             self.search = nil
             self.requests.forgetTimesOfRefusals()
@@ -220,10 +220,10 @@ extension ClientStateMachine {
             } + self.endAllSubscriptions(error) + self.endUndoState(error) + self.endPresences(error)
     }
 
-    private mutating func connectionLost(_ reason: NestError, now: NIODeadline) -> [ClientAction] {
+    private mutating func connectionLost(_ reason: NestError) -> [ClientAction] {
         var actions: [ClientAction] = []
         let history = self.welcome?.historyID ?? Identifier128(high: 0, low: 0)
-        for request in self.requests.connectionLost(history: history, now: now) {
+        for request in self.requests.connectionLost(history: history, now: self.instant()) {
             guard case .caller(let token) = request.owner else { continue }
             actions.append(.fail(token, request.lossError))
         }

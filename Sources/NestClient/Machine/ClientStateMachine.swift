@@ -105,6 +105,8 @@ package struct ClientStateMachine: Sendable {
     /// Whether a handshake was ever completed. From then on, the client reconnects after a lost connection.
     var hasBeenReady = false
     var readySince: NIODeadline?
+    /// The time by which keys of writes become too old, which goes on while the computer sleeps.
+    package var instant: @Sendable () -> ContinuousClock.Instant = { .now }
     /// Why the connection is about to close, from the server or from this client.
     var closeReason: NestError?
     /// The number of bytes in the subscribers' queues.

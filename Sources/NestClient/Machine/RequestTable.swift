@@ -1,5 +1,4 @@
 import DequeModule
-import NIOCore
 import NestModel
 import NestProtocol
 
@@ -16,7 +15,7 @@ package struct RequestTable: Sendable {
         /// The totals of the answer to a fetch, which come before its rows.
         package var totals: TotalsUpdate?
         fileprivate var sentTo: Identifier128?
-        fileprivate var lostAt: NIODeadline?
+        fileprivate var lostAt: ContinuousClock.Instant?
         /// Set if a node refused it before.
         package fileprivate(set) var refusal: Refusal?
 
@@ -30,13 +29,13 @@ package struct RequestTable: Sendable {
         /// The history of the server that it was sent to before, if any.
         var sentTo: Identifier128?
         /// When the connection was lost on which it was sent first.
-        var lostAt: NIODeadline?
+        var lostAt: ContinuousClock.Instant?
         var refusal: Refusal?
     }
 
     /// How long a write is sent again with its key. A server keeps keys for `idempotencyKeySeconds`, 24 hours by
     /// default: afterwards it would carry the write out a second time.
-    package static let repetitionMax = TimeAmount.hours(23)
+    package static let repetitionMax = Duration.seconds(23 * 3_600)
 
     private var waiting: Deque<Waiting> = []
     private var inFlight: [UInt32: InFlight] = [:]
@@ -179,7 +178,7 @@ package struct RequestTable: Sendable {
 
     /// Handles the loss of the connection. Requests that may be sent again wait for the next connection, in their
     /// order. Returns the others, including parts of the connection's group.
-    package mutating func connectionLost(history: Identifier128, now: NIODeadline) -> [OutgoingRequest] {
+    package mutating func connectionLost(history: Identifier128, now: ContinuousClock.Instant) -> [OutgoingRequest] {
         var failed: [OutgoingRequest] = []
         for id in (Array(self.inFlight.keys) + Array(self.held.keys)).sorted(by: >) {
             guard let entry = self.inFlight[id] else {
@@ -210,9 +209,9 @@ package struct RequestTable: Sendable {
 
     /// Handles a new connection. Removes and returns writes that are not sent to it: those that may have reached
     /// another history, and those whose key the server may have forgotten.
-    package mutating func connected(history: Identifier128, now: NIODeadline) -> [OutgoingRequest] {
+    package mutating func connected(history: Identifier128, now: ContinuousClock.Instant) -> [OutgoingRequest] {
         self.removeWaiting { waiting in
-            if waiting.request.kind == .write, let lost = waiting.lostAt, now - lost >= Self.repetitionMax {
+            if waiting.request.kind == .write, let lost = waiting.lostAt, lost.duration(to: now) >= Self.repetitionMax {
                 return true
             }
             if let wanted = waiting.request.history, wanted != history { return true }

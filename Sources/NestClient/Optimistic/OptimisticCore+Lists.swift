@@ -15,9 +15,9 @@ extension OptimisticCore {
         }
     }
 
-    /// Whether lists wait for no answers to repeated writes, or have waited long enough.
+    /// Whether lists wait for no answers to repeated writes and to undos, or have waited long enough.
     private var isDoneWaiting: Bool {
-        guard self.views.pending.isRepeating else {
+        guard self.views.pending.isRepeating || self.views.pending.isTakingBack else {
             self.waitsUntil = nil
             return true
         }
@@ -41,6 +41,12 @@ extension OptimisticCore {
             let isOther = followed.isCurrent != followed.wasCurrent || self.views.queued(id) != followed.wasQueued
             if isOther, let view = self.views.shown(id) { self.show(view, id) }
         }
+        self.handOutAnswers()
+        self.forgetSettled()
+    }
+
+    /// Finishes the writes that were answered.
+    func handOutAnswers() {
         let answered = self.answered
         self.answered = []
         for (id, result) in answered {
@@ -50,7 +56,6 @@ extension OptimisticCore {
             }
             self.handles[id]?.finish(self.views.pending.isSettled(id) ? .settled : .committed, result)
         }
-        self.forgetSettled()
     }
 
     /// Forgets the settled writes that were answered.

@@ -16,7 +16,8 @@ extension OptimisticCore {
     func undo(_ options: UndoOptions) throws(NestError) -> Awaited<Receipt?>? {
         if let closure { throw closure }
         try self.checkCanQueueUndo()
-        switch self.views.pending.undo() {
+        let isConnected = if case .ready = self.core.assumeIsolated({ $0.machine.phase }) { true } else { false }
+        switch self.views.pending.undo(isConnected: isConnected) {
         case .open: throw NestError(.busy, "the newest write is a group that has not ended")
         case .withdrew(let write):
             let handle = self.handles.removeValue(forKey: write.id)

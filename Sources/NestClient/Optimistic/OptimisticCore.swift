@@ -30,7 +30,7 @@ actor OptimisticCore {
     var undos: [PendingUndo.ID: QueuedUndo] = [:]
     /// Those under way.
     var undoTokens: [RequestToken: PendingUndo.ID] = [:]
-    /// Refused writes, while writes are pending that may be refused because of them.
+    /// The last refused writes: others may be refused because of them.
     private var refusedWrites: [PendingWrites.ID: PendingWrite] = [:]
     private var nextView: UInt64 = 1
     /// The history that the views, the ids in stock and the pending writes belong to.
@@ -198,13 +198,17 @@ actor OptimisticCore {
 
     func connectionLost() {
         self.views.pending.connectionLost()
-        for (id, handle) in self.handles where self.views.pending[id]?.state == .doubtful { handle.become(.queued) }
+        for (id, handle) in self.handles where self.views.pending[id]?.state == .doubtful {
+            handle.noteDoubt()
+            handle.become(.queued)
+        }
     }
 
     /// The client is closed, or has given up. No request is sent any more.
     func closed(_ error: NestError) {
         guard self.closure == nil else { return }
         self.closure = error
+        self.handOutAnswers()
         self.tokens = [:]
         for (id, handle) in self.handles {
             if self.views.pending[id] != nil { _ = self.views.pending.refused(id) }
@@ -226,9 +230,13 @@ actor OptimisticCore {
         let error = NestError(.outcomeUnknown, message)
         self.park(self.views.historyChanged(), error)
         self.giveUpUndos(error)
-        // The old history had the others.
-        for handle in self.handles.values { handle.become(.settled) }
-        self.forgetSettled()
+        // The old history had the others. Some were not answered.
+        self.handOutAnswers()
+        for handle in self.handles.values {
+            if handle.isAnswered { handle.become(.settled) } else { handle.finish(.parked, .failure(error)) }
+        }
+        self.handles = [:]
+        self.refusedWrites = [:]
     }
 
     /// Gives writes back that are not sent any more.
@@ -318,6 +326,7 @@ actor OptimisticCore {
         if error.code.retry == .never, !isEarly { return self.refused(id, error) }
         // With its key it is carried out once.
         self.views.pending.requeue(id, isFailure: isFailure)
+        if isFailure { self.handles[id]?.noteDoubt() }
         self.handles[id]?.become(.queued)
         self.pause()
     }
@@ -328,8 +337,8 @@ actor OptimisticCore {
             handle?.cause = self.views.pending.cause(of: id).flatMap { self.refusedWrites[$0] }
         }
         _ = self.views.pending.refused(id)
-        self.refusedWrites[id] = self.views.pending.writes.isEmpty ? nil : handle
-        if self.views.pending.writes.isEmpty { self.refusedWrites = [:] }
+        self.refusedWrites[id] = handle
+        self.refusedWrites = self.refusedWrites.filter { self.views.pending.isCause($0.key) }
         self.answered.append((id, .failure(error)))
         self.endVainUndos(.success(nil))
         self.publishSoon()
@@ -348,8 +357,7 @@ actor OptimisticCore {
     /// earlier write is to be repeated.
     func send() {
         guard case .ready = self.core.assumeIsolated({ $0.machine.phase }) else { return }
-        while self.sendUndo() {}
-        self.sendWrites()
+        repeat { while self.sendUndo() {} } while self.sendWrites()
     }
 
     /// Whether one more write or undo may be under way.
@@ -357,11 +365,17 @@ actor OptimisticCore {
         !self.isPausing && self.tokens.count + self.undoTokens.count < (self.isCareful ? 1 : Self.sentMax)
     }
 
-    private func sendWrites() {
-        for write in self.views.pending.sendable {
-            guard self.hasRoom else { return }
-            guard write.state == .queued, let handle = self.handles[write.id], !self.tokens.values.contains(write.id)
-            else { continue }
+    /// Returns whether it has sent some.
+    private func sendWrites() -> Bool {
+        var hasSent = false
+        for write in self.views.pending.sendable where write.state == .queued {
+            guard self.hasRoom else { break }
+            guard let handle = self.handles[write.id], !self.tokens.values.contains(write.id) else { continue }
+            guard !handle.isTooOld else {
+                let message = "it was sent a day ago, and its answer was lost: it may have been carried out"
+                self.failed(write.id, NestError(.outcomeUnknown, message))
+                continue
+            }
             let token = self.core.assumeIsolated { $0.newToken() }
             self.tokens[token] = write.id
             // Requests are known by their tokens, which stay the same when they are sent again.
@@ -370,7 +384,9 @@ actor OptimisticCore {
             self.submit(TransactionMessage(handle.transaction), as: token)
             // Rows say that it is under way.
             self.publishSoon()
+            hasSent = true
         }
+        return hasSent
     }
 
     /// Hands a request to the machine, which sends it again after a lost connection. It may be answered before this

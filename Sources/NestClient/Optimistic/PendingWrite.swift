@@ -35,6 +35,8 @@ public final class PendingWrite: Sendable {
         var place: PendingWrites.ID?
         /// The refused write because of which it is refused.
         var cause: PendingWrite?
+        /// Since when it may have been carried out.
+        var doubted: ContinuousClock.Instant?
     }
 
     /// What was written, with the ids of inserted objects and the idempotency key.
@@ -62,6 +64,16 @@ public final class PendingWrite: Sendable {
     }
 
     var isAnswered: Bool { self.answer.result != nil }
+
+    /// Its answer was lost, or says that its outcome is not known.
+    func noteDoubt() { self.contents.withLockedValue { $0.doubted = $0.doubted ?? .now } }
+
+    /// Whether it may have been carried out so long ago that the server may have forgotten its key.
+    var isTooOld: Bool {
+        self.contents.withLockedValue {
+            $0.doubted.map { $0.duration(to: .now) >= RequestTable.repetitionMax } ?? false
+        }
+    }
 
     /// Waits until the server has the write durably. Throws `NestError` if it refuses it. A cancelled task stops
     /// waiting; the write goes on.

@@ -231,9 +231,9 @@ final class OptimisticClient {
         return inputs
     }
 
-    private var sendable: ArraySlice<PendingWrites.Write> {
+    private var sendable: [PendingWrites.Write] {
         guard self.mutant == .overtakesUndo else { return self.pending.sendable }
-        return self.pending.writes.prefix { $0.state != .open }
+        return self.pending.writes.filter { $0.state != .open }
     }
 
     private func send(_ write: PendingWrites.Write) -> EngineInput {
@@ -439,6 +439,7 @@ final class OptimisticClient {
         self.takeStates()
         guard !self.pending.isArriving else { return self.count("held") }
         guard !self.pending.isRepeating else { return self.count("held after a cut") }
+        guard !self.pending.isTakingBack else { return self.count("held for an undo") }
         if !self.foldsUnderWay.isEmpty { self.isDisturbed = true }
         if self.mutant == .forgetsInAllViews { self.forgetArrived() }
         if Set(self.bases.values.map(\.state.revision)).count > 1 { self.count("of several revisions") }

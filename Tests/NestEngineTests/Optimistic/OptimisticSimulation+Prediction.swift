@@ -8,7 +8,8 @@ import Testing
 extension OptimisticSimulation {
     /// Compares what clients show that are at the head with what the engine does with their pending writes.
     func predict() throws {
-        for client in self.clients where !client.client.isBlocked && !client.views.pending.isArriving {
+        for client in self.clients
+        where !client.client.isBlocked && !client.views.pending.isArriving && !client.views.pending.isTakingBack {
             // Of what was sent the server may have some already.
             let pending = client.views.pending.writes.filter { write in
                 if case .committed = write.state { false } else { !write.isRetracted }

@@ -29,7 +29,7 @@ import Testing
 
     @Test func everybodyShowsTheServersStateInTheEnd() throws {
         var counts: [String: Int] = [:]
-        for seed in Seeds.range(0..<44) {
+        for seed in Seeds.range(0..<52) {
             let simulation = try OptimisticSimulation(seed: seed)
             try simulation.run(steps: Seeds.steps(120))
             counts.merge(simulation.counts) { $0 + $1 }

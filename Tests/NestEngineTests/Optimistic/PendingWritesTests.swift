@@ -139,9 +139,15 @@ import Testing
         pending.sent(write, request: 1)
         let undo = try pending.startUndo()
         pending.answered(write, revision: Revision(2), isChanged: true)
-        #expect(pending.isArriving)
+        #expect(pending.isTakingBack)
         pending.undoEnded(undo, Self.receipt(3))
-        #expect(!pending.isArriving)
+        #expect(!pending.isTakingBack)
+        // Without a connection the lists do not wait.
+        let other = pending.add(self.edit("2"))
+        pending.sent(other, request: 2)
+        pending.answered(other, revision: Revision(4), isChanged: true)
+        guard case .added = pending.undo(isConnected: false) else { throw ProcessFailure("no undo was added") }
+        #expect(!pending.isTakingBack)
     }
 
     @Test func anUndoIsSentBetweenTheWritesThatItWasMadeBetween() throws {
@@ -157,11 +163,62 @@ import Testing
         #expect(pending.sendable.map(\.id) == [one])
         pending.undoSent(undo)
         #expect(pending.sendableUndo == nil)
-        #expect(pending.sendable.map(\.id) == [one, two])
-        // The server could not carry it out.
+        // The server could not carry it out: it is sent again, before what came after it.
+        #expect(pending.sendable.map(\.id) == [one])
         pending.undoRequeued(undo)
         #expect(pending.sendableUndo?.id == undo)
-        #expect(pending.sendable.map(\.id) == [one])
+        pending.undoSent(undo)
+        pending.undoEnded(undo, Self.receipt(8))
+        #expect(pending.sendable.map(\.id) == [one, two])
+    }
+
+    /// A corrected write that comes in the place of an older one, and an undo of writes that wait, wait for each other.
+    @Test func aCorrectedWriteWaitsForAnUndoOnly() throws {
+        var pending = PendingWrites()
+        let wrong = pending.add(self.edit("0"))
+        pending.sent(wrong, request: 1)
+        let place = pending.refused(wrong)?.place
+        let two = (1..<3).map { pending.add(self.edit("\($0)"), coalescing: "title") }
+        let undo = try pending.startUndo()
+        let corrected = pending.add(self.edit("4"), place: place)
+        #expect(pending.sendable.map(\.id) == two)
+        for (number, id) in two.enumerated() {
+            pending.sent(id, request: UInt64(2 + number))
+            pending.answered(id, revision: Revision(UInt64(7 + number)), isChanged: true)
+        }
+        pending.undoSent(undo)
+        pending.undoEnded(undo, Self.receipt(9))
+        #expect(pending.sendable.contains { $0.id == corrected })
+    }
+
+    @Test func aRedoWaitsForTheWritesBeforeIt() throws {
+        var pending = PendingWrites()
+        let one = pending.add(self.edit("1"))
+        let redo = pending.redo()
+        #expect(pending.sendableUndo == nil)
+        pending.sent(one, request: 1)
+        #expect(pending.sendableUndo?.id == redo)
+        // What is written since has nothing to do with the redo: it is the newest entry of the server.
+        pending.undoEnded(redo, Self.receipt(3))
+        pending.answered(one, revision: Revision(2), isChanged: true)
+        let two = pending.add(self.edit("2"))
+        pending.sent(two, request: 2)
+        pending.answered(two, revision: Revision(4), isChanged: true)
+        #expect(pending.settle(following: Revision(4), all: Revision(4)) == [one, two])
+        guard case .added = pending.undo() else { throw ProcessFailure("no undo was added") }
+        #expect(pending.undos.last?.expected == nil && pending.sendableUndo != nil)
+    }
+
+    @Test func whatLiesBetweenWritesKeepsThemApart() throws {
+        var pending = PendingWrites()
+        let one = pending.add(self.edit("1"), coalescing: "title")
+        let two = pending.add(self.edit("2"))
+        for (number, id) in [one, two].enumerated() { pending.sent(id, request: UInt64(number)) }
+        _ = try pending.startUndo()
+        let three = pending.add(self.edit("3"), coalescing: "title")
+        guard case .withdrew(let write) = pending.undo() else { throw ProcessFailure("it was not withdrawn") }
+        #expect(write.id == three)
+        #expect(pending.laid(at: Revision(1)).map(\.id) == [one])
     }
 
     @Test func undosKeepTheirOrder() throws {
@@ -176,6 +233,8 @@ import Testing
         pending.answered(two, revision: Revision(8), isChanged: true)
         #expect(pending.sendableUndo?.id == first && pending.sendableUndo?.expected == Revision(8))
         pending.undoSent(first)
+        #expect(pending.sendableUndo == nil)
+        pending.undoEnded(first, Self.receipt(9))
         #expect(pending.sendableUndo?.id == second && pending.sendableUndo?.expected == Revision(7))
     }
 
@@ -217,6 +276,7 @@ import Testing
         pending.named(1, Revision(7))
         #expect(pending.sendableUndo?.id == undo)
         pending.undoSent(undo)
+        pending.undoEnded(undo, Self.receipt(8))
         #expect(pending.sendableUndo?.id == redo && pending.sendableUndo?.isRedo == true)
         #expect(pending.sendableUndo?.expected == nil)
     }
@@ -280,6 +340,26 @@ import Testing
         // A corrected write makes the object after all.
         _ = pending.add(UnconfirmedTransaction([insert], time: 0), place: one)
         #expect(pending.cause(of: two) == nil)
+    }
+
+    @Test func failuresOfTheServerAreCounted() throws {
+        var pending = PendingWrites()
+        let write = pending.add(self.edit("1"))
+        for failures in 1...2 {
+            pending.sent(write, request: UInt64(failures))
+            pending.requeue(write, isFailure: true)
+            #expect(pending[write]?.failures == failures && pending[write]?.state == .queued)
+        }
+        // It had no time, which is no failure.
+        pending.sent(write, request: 3)
+        pending.requeue(write)
+        #expect(pending[write]?.failures == 2)
+        pending.sent(write, request: 4)
+        let undo = try pending.startUndo()
+        pending.answered(write, revision: Revision(5), isChanged: true)
+        pending.undoSent(undo)
+        pending.undoRequeued(undo, isFailure: true)
+        #expect(pending.undos.first?.failures == 1 && pending.sendableUndo?.id == undo)
     }
 
     // MARK: Groups, refusals and other histories
