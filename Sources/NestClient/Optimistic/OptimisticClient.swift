@@ -143,8 +143,8 @@ public final class OptimisticClient: Sendable {
     /// withdrawn, or the server has refused it. Without a pending write it is `NestClient.undo` of what the session has
     /// written last. Throws `busy` if the newest write is a group that has steps and has not ended.
     ///
-    /// Undos and writes keep the order in which they are made: what the program writes after an undo is sent after it.
-    /// A cancelled task stops waiting; the undo goes on.
+    /// Undos and writes keep the order in which they are made: what the program writes after an undo is sent once that
+    /// is answered. A cancelled task stops waiting; the undo goes on.
     @discardableResult
     public func undo(options: UndoOptions = UndoOptions()) async throws(NestError) -> Receipt? {
         try await self.core.undo(options)?.value()
