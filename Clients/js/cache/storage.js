@@ -1,12 +1,15 @@
 /**
- * The stores of a cache in IndexedDB. Whatever changes them is one transaction over all of them, so that several pages
- * may use one database.
+ * The stores of a cache in IndexedDB. A batch of changes is one transaction over all stores that it may change, so that
+ * several pages may use one database.
  *
  *     meta         'sums': the bytes of all views, the next id, and the clock of what was shown; 'model'
  *     predicates   the bytes of predicates, by their keys
  *     views        one state: what CachedView has, without frames; by requests
  *     pieces       frames of a view, those of one batch together; by the id of the view and a number from 0
  *     left         changes of pages that were left, which the next page applies
+ *
+ * When a page ends, the browser aborts its transactions, and drops the ones that still wait for others. So nothing may
+ * be in the way of what a page leaves: a transaction has `left` among its stores only if it takes what is there.
  * @module
  */
 
@@ -62,18 +65,19 @@ export class Storage {
    * Runs a transaction. It happens as a whole or not at all.
    * @template T
    * @param {'readonly' | 'readwrite'} mode
+   * @param {string[]} names of the stores
    * @param {(stores: Record<string, IDBObjectStore>) => Promise<T>} body awaits requests of the stores only
    * @returns {Promise<T>}
    */
-  async #run(mode, body) {
-    const transaction = this.database.transaction(STORES, mode, { durability: 'relaxed' });
+  async #run(mode, names, body) {
+    const transaction = this.database.transaction(names, mode, { durability: 'relaxed' });
     const ended = new Promise((resolve, reject) => {
       transaction.oncomplete = () => resolve(undefined);
       transaction.onabort = () => reject(transaction.error ?? new Error('the transaction was aborted'));
     });
     // A mistake in the body is the reason then.
     ended.catch(() => {});
-    const stores = Object.fromEntries(STORES.map((name) => [name, transaction.objectStore(name)]));
+    const stores = Object.fromEntries(names.map((name) => [name, transaction.objectStore(name)]));
     try {
       const found = await body(stores);
       await ended;
@@ -92,7 +96,7 @@ export class Storage {
 
   /** @returns {Promise<any>} the model with its predicates, or null */
   model() {
-    return this.#run('readonly', async ({ meta, predicates }) => {
+    return this.#run('readonly', ['meta', 'predicates'], async ({ meta, predicates }) => {
       const [model, keys, values] = await Promise.all([
         result(meta.get('model')), result(predicates.getAllKeys()), result(predicates.getAll())]);
       if (!model) return null;
@@ -110,7 +114,7 @@ export class Storage {
    * @returns {Promise<any>}
    */
   view(request) {
-    return this.#run('readonly', async ({ views, pieces }) => {
+    return this.#run('readonly', ['views', 'pieces'], async ({ views, pieces }) => {
       const head = await result(views.get(request));
       if (!head) return null;
       if (!isHead(head, request)) damaged('a view');
@@ -129,19 +133,32 @@ export class Storage {
   // MARK: Writing
 
   /**
-   * Writes a batch of changes.
+   * Writes a batch of changes, and before them what pages have left.
    * @param {import('./changes.js').UnwrittenChanges} changes
    * @param {number} byteCountMax
    */
-  write(changes, byteCountMax) {
-    return this.#run('readwrite', async (stores) => {
-      const batch = new Batch(stores, await result(stores.meta.get('sums')));
-      await batch.takeLeft(stores.left);
+  async write(changes, byteCountMax) {
+    if (await this.hasLeft()) {
+      await this.#batch(STORES, byteCountMax, (batch, { left }) => batch.takeLeft(left));
+    }
+    await this.#batch(STORES.filter((name) => name !== 'left'), byteCountMax, async (batch) => {
       if (changes.model) batch.model(changes.model);
       for (const [key, bytes] of changes.predicates) batch.predicate(key, bytes);
       for (const [request, list] of changes.views) await batch.changes(request, list);
       for (const request of changes.shown) await batch.shown(request);
       if (changes.predicates.size > 0) await batch.forgetPredicates();
+    });
+  }
+
+  /**
+   * @param {string[]} names
+   * @param {number} byteCountMax
+   * @param {(batch: Batch, stores: Record<string, IDBObjectStore>) => Promise<void>} body
+   */
+  #batch(names, byteCountMax, body) {
+    return this.#run('readwrite', names, async (stores) => {
+      const batch = new Batch(stores, await result(stores.meta.get('sums')));
+      await body(batch, stores);
       await batch.evict(byteCountMax);
       stores.meta.put(batch.sums, 'sums');
     });
@@ -163,13 +180,17 @@ export class Storage {
   }
 
   /** Whether pages have left changes. @returns {Promise<boolean>} */
-  hasLeft() {
-    return this.#run('readonly', async ({ left }) => await result(left.count()) > 0);
+  async hasLeft() {
+    const transaction = this.database.transaction('left', 'readonly');
+    const count = result(transaction.objectStore('left').count());
+    // It ends without this page, which may have to leave something.
+    transaction.commit?.();
+    return await count > 0;
   }
 
   /** Counts anew what the views take, and removes what is damaged or belongs to no view. */
   recount() {
-    return this.#run('readwrite', async ({ meta, views, pieces }) => {
+    return this.#run('readwrite', ['meta', 'views', 'pieces'], async ({ meta, views, pieces }) => {
       const [requests, found, keys, old] = await Promise.all([
         result(views.getAllKeys()), result(views.getAll()), result(pieces.getAllKeys()), result(meta.get('sums'))]);
       const heads = found.filter((head, index) => {
@@ -188,7 +209,7 @@ export class Storage {
 
   /** Forgets everything. */
   clear() {
-    return this.#run('readwrite', async (stores) => {
+    return this.#run('readwrite', STORES, async (stores) => {
       for (const name of STORES) stores[name].clear();
     });
   }

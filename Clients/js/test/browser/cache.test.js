@@ -70,6 +70,21 @@ const changes = {
   recording: (head) => ({ ...head, recording: 'ff'.repeat(8) }),
 };
 window.damage = (name, store, what) => window.records(name, store, changes[what]);
+/** Keeps a store from being written, until the page ends. */
+window.hold = (name, store) => new Promise((resolve, reject) => {
+  const request = indexedDB.open(name);
+  request.onerror = () => reject(request.error);
+  request.onsuccess = () => {
+    const objects = request.result.transaction(store, 'readwrite').objectStore(store);
+    const ask = () => {
+      objects.count().onsuccess = () => {
+        resolve();
+        ask();
+      };
+    };
+    ask();
+  };
+});
 window.records = (name, store, change) => new Promise((resolve, reject) => {
   const request = indexedDB.open(name);
   request.onsuccess = () => {
@@ -169,6 +184,23 @@ test('a cache in IndexedDB', { skip }, async (context) => {
       await page.close();
     });
 
+    await context.test('a page may be left while it writes', async () => {
+      const page = await open();
+      await again(page, { name: 'writing' });
+      await live(page, null);
+      await flush(page);
+      // Nothing can be written to the views any more, until the page ends.
+      await page.evaluate(() => window.hold('writing', 'views'));
+      await server.nestc(['add', 'Sugar']);
+      await page.until(() => window.titles().endsWith('Sugar'));
+      const shown = await page.evaluate(() => window.titles());
+      await page.evaluate(() => { window.cache.flush(); });
+      await again(page, { name: 'writing', isOffline: true });
+      await page.until(() => window.seen.length > 0);
+      assert.equal(await page.evaluate(() => window.titles()), shown);
+      await page.close();
+    });
+
     await context.test('an outline is there with its fold states, and so is what can be undone', async () => {
       const page = await open();
       const options = { name: 'outline', session: '0f'.repeat(16) };
@@ -217,7 +249,7 @@ test('a cache in IndexedDB', { skip }, async (context) => {
     await context.test('two pages with one database do not mix what they write', async () => {
       const pages = [await open(), await open()];
       for (const page of pages) await again(page, { name: 'shared' });
-      for (const page of pages) await live(page, 'Milk Bread Eggs Flour Salt');
+      for (const page of pages) await live(page, null);
       for (let round = 0; round < 5; round += 1) {
         await server.nestc(['add', `round${round}`]);
         const [first, second] = round % 2 === 0 ? pages : [...pages].reverse();
