@@ -64,7 +64,7 @@ export class IndexedDBCache {
   #isCounted = false;
   #hasWarned = false;
   #settings;
-  /** What is being written. */
+  /** What is being written, until it has been left. */
   #writing = new UnwrittenChanges();
   #leave = (/** @type {any} */ { type }) => {
     if (type === 'pagehide' || globalThis.document?.visibilityState === 'hidden') this.#leaveNow();
@@ -210,7 +210,7 @@ export class IndexedDBCache {
     return used;
   }
 
-  /** Writes all changes in one transaction. @param {Storage} storage */
+  /** Writes all changes. @param {Storage} storage */
   async #write(storage) {
     const changes = this.#unwritten;
     if (changes.isEmpty && (this.#isCounted || !await storage.hasLeft())) return;
@@ -219,7 +219,7 @@ export class IndexedDBCache {
     try {
       if (!this.#isCounted) await storage.recount();
       this.#isCounted = true;
-      await storage.write(changes, this.#settings.byteCountMax);
+      await storage.write(changes, this.#settings.byteCountMax, () => this.#writing !== changes);
     } catch (error) {
       this.#warn(error);
       this.#unwritten.restore(changes);
@@ -235,6 +235,7 @@ export class IndexedDBCache {
     if (!this.#storage || all.length === 0) return;
     try {
       this.#storage.leave(all);
+      this.#writing = new UnwrittenChanges();
       this.#unwritten = new UnwrittenChanges();
     } catch (error) {
       this.#warn(error);

@@ -136,11 +136,14 @@ export class Storage {
    * Writes a batch of changes, and before them what pages have left.
    * @param {import('./changes.js').UnwrittenChanges} changes
    * @param {number} byteCountMax
+   * @param {() => boolean} isLeft whether the changes have been left meanwhile: others may have been left after them,
+   *   so these come first, and the changes not anew
    */
-  async write(changes, byteCountMax) {
+  async write(changes, byteCountMax, isLeft) {
     if (await this.hasLeft()) {
       await this.#batch(STORES, byteCountMax, (batch, { left }) => batch.takeLeft(left));
     }
+    if (isLeft()) return;
     await this.#batch(STORES.filter((name) => name !== 'left'), byteCountMax, async (batch) => {
       if (changes.model) batch.model(changes.model);
       for (const [key, bytes] of changes.predicates) batch.predicate(key, bytes);

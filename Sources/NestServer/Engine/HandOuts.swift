@@ -1,0 +1,68 @@
+import NIOConcurrencyHelpers
+import NIOPosix
+import NestStore
+
+/// Hands out the effects of the engine's batches, in their order, each when everything that it shows is durable.
+///
+/// If more waits for the engine, the log is synced on a thread of its own, while the engine performs the next batch. At
+/// most one sync is under way: the engine waits for it before it hands out more, so that batches grow with the time
+/// that a sync takes. Otherwise the engine's thread syncs, because another one would first have to wake.
+final class HandOuts: Sendable {
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+    private let isIdle = ConditionLock(value: true)
+    private let failure = NIOLockedValueBox<StoreError?>(nil)
+
+    func start() { self.thread.start() }
+
+    /// Ends the thread. What is under way is handed out before.
+    func stop() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            self.thread.shutdownGracefully { _ in continuation.resume() }
+        }
+    }
+
+    /// Whether something is not handed out yet, or never will be.
+    var isBehind: Bool { !self.isIdle.value || self.failure.withLockedValue { $0 != nil } }
+
+    /// Waits until everything is handed out. Fails if a sync has failed: nothing is handed out any more.
+    func finish() throws(StoreError) {
+        self.isIdle.lock(whenValue: true)
+        self.isIdle.unlock()
+        if let failure = self.failure.withLockedValue({ $0 }) { throw failure }
+    }
+
+    /// Calls `body` when everything is durable that was committed before: on this thread, or on the other one if
+    /// `hasMore`, which says whether more waits for the engine. `failed`: called on the other thread instead of `body`.
+    func handOut(
+        _ sync: LogSync?,
+        hasMore: Bool,
+        failed: @escaping @Sendable () -> Void,
+        _ body: @escaping @Sendable () -> Void
+    ) throws(StoreError) {
+        guard let sync else { return body() }
+        try self.finish()
+        guard sync.isPending else { return body() }
+        guard hasMore else {
+            do throws(StoreError) {
+                try sync.sync()
+            } catch {
+                self.failure.withLockedValue { $0 = error }
+                throw error
+            }
+            return body()
+        }
+        self.isIdle.lock()
+        self.isIdle.unlock(withValue: false)
+        self.thread.submit { _ in
+            do throws(StoreError) {
+                try sync.sync()
+                body()
+            } catch {
+                self.failure.withLockedValue { $0 = error }
+                failed()
+            }
+            self.isIdle.lock()
+            self.isIdle.unlock(withValue: true)
+        }
+    }
+}
