@@ -35,10 +35,16 @@ extension Engine {
     }
     var hasResultBacklog: Bool { self.admission.hasBacklog || self.queries.hasBacklog }
 
-    /// Hands out the effects of a batch and updates the standby's state, as one atomic step. `hasWrites`: whether the
-    /// batch had writes.
-    package func handOut(turn: UInt64, hasWrites: Bool, _ deliver: () -> Void) {
-        self.standby.handOut(
+    /// Makes commits durable; `nil`: each one is durable when it returns. No effect may be handed out while it is
+    /// pending: the effects may show what would not survive a power loss.
+    package var logSync: LogSync? { self.store.logSync }
+
+    /// Call it when nothing may be acknowledged any more.
+    package func fail(_ failure: StoreError) { self.health.fail(failure) }
+
+    /// Returns what hands out the effects of the last batch. `hasWrites`: whether the batch had writes.
+    package func takeHandOut(turn: UInt64, hasWrites: Bool) -> EngineHandOut {
+        self.standby.takeHandOut(
             EngineShare.Progress(
                 head: self.store.head,
                 oldestRevision: self.store.oldestBase,
@@ -55,8 +61,7 @@ extension Engine {
                     let isWaiting = connection.isWaiting || isHeld || !connection.waiting.isEmpty
                     return EngineShare.Client(connection, isWaiting: isWaiting)
                 }
-            },
-            deliver
+            }
         )
     }
 

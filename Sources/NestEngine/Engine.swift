@@ -339,7 +339,7 @@ package final class Engine {
             try self.queries.push(changes, bulk, base: base, now: now, &effects)
             try self.queries.authors.push(after: base, before: start, &effects)
         } catch {
-            // The commit is durable, but can no longer be sent to its subscribers.
+            // The commit stays, but can no longer be sent to its subscribers.
             self.health.fail(error)
         }
         self.changeFeeds.push(&effects)

@@ -56,7 +56,7 @@ package final class Store {
     /// The history of the backup that the file was until now, whose states have the same revisions; `nil` if it was
     /// none.
     package let restoredHistoryID: Identifier128?
-    /// The newest durable revision.
+    /// The newest committed revision; see `logSync`.
     package internal(set) var head: Revision
     /// Revisions after this one are in the journal.
     package internal(set) var oldestBase: Revision
@@ -86,6 +86,8 @@ package final class Store {
     var objectBodies = ObjectBodies()
     var visibleRevisions = VisibleRevisions()
     var preparations = Preparations()
+    /// Makes commits durable; `nil`: each one is durable when it returns, or need not be.
+    package private(set) var logSync: LogSync?
     /// Held until `close`.
     private var lock: StoreLock?
     private let volatileDirectory: String?
@@ -305,6 +307,13 @@ package final class Store {
         try self.connection.access(body)
     }
 
+    /// From now on a commit is durable only after `logSync` has made it so, and nothing that it changed may be handed
+    /// out before. Call it once. Does nothing if commits need not survive a power loss.
+    package func deferSync() throws(StoreError) {
+        guard self.volatileDirectory == nil, self.membership == nil else { return }
+        self.logSync = try self.access { () throws(StoreError) in try self.connection.deferSync() }
+    }
+
     /// Moves committed pages from the write-ahead log into the file if the log is long enough. Call it regularly,
     /// outside a group, when no request is waiting. After a failure do not write to the store any more.
     package func checkpointIfDue() throws(StoreError) {
@@ -347,6 +356,7 @@ package final class Store {
     /// Leaves the connection open until the process ends, because closing it would make SQLite checkpoint the log.
     private func leaveLog() {
         self.stopSignal.detach()
+        self.logSync?.end(.stopping)
         self.lock = nil
         _ = Unmanaged.passRetained(self)
     }
@@ -358,6 +368,7 @@ package final class Store {
     /// Leaves a failed store open until the process ends: the checkpoint on closing could make a failed write look like
     /// a success. The last call.
     package func abandon(_ failure: StoreError) {
+        self.logSync?.end(failure)
         if case .replaced = failure {
             // The log is next to the new file. The checkpoint moves its content into the old file, wherever that is
             // now, and an empty log does no harm to the new one.

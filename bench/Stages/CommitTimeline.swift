@@ -1,15 +1,14 @@
 /// The stages of a write that is alone in the server, in their order. Each begins where the one before it ends.
 package enum CommitStage: Int, CaseIterable, CustomStringConvertible {
-    case request, arrival, mailbox, execution, disk, results, outbox, output, answer
+    case request, arrival, mailbox, execution, disk, outbox, output, answer
 
     package var description: String {
         switch self {
         case .request: "client writes"
         case .arrival: "loop wakes, reads"
         case .mailbox: "loop decodes, engine wakes"
-        case .execution: "engine executes, logs"
+        case .execution: "engine executes, logs, makes diffs"
         case .disk: "fdatasync"
-        case .results: "engine makes diffs"
         case .outbox: "loop wakes, makes frames"
         case .output: "loop writes to sockets"
         case .answer: "client wakes, reads"
@@ -41,7 +40,7 @@ package struct CommitTimeline: Equatable {
         func isOfLoop(_ event: TraceEvent) -> Bool { event.thread != client && event.thread != commit.begun.thread }
         guard let read = events.first(where: { $0.kind == .read && isOfLoop($0) }),
             let firstOutput = events.first(where: {
-                $0.kind == .write && isOfLoop($0) && $0.begin >= commit.performed.begin
+                $0.kind == .write && isOfLoop($0) && $0.begin >= commit.synced.end
             }),
             let lastOutput = events.last(where: { $0.kind == .write && isOfLoop($0) }),
             let answer = events.last(where: { $0.kind == .read && $0.thread == client })
@@ -50,8 +49,8 @@ package struct CommitTimeline: Equatable {
         // A server that has read the request does not wait for the client's call, which may return long after.
         // What still overlaps counts for the earlier stage.
         self.durations = [
-            min(request.end, read.end), read.end, commit.begun.begin, commit.firstSync.begin, commit.lastSync.end,
-            commit.performed.begin, firstOutput.begin, lastOutput.end, answer.end,
+            min(request.end, read.end), read.end, commit.begun.begin, commit.performed.begin, commit.synced.end,
+            firstOutput.begin, lastOutput.end, answer.end,
         ].map { end in
             defer { moment = max(moment, end) }
             return end > moment ? end - moment : 0
@@ -59,18 +58,19 @@ package struct CommitTimeline: Equatable {
     }
 
     private struct Commit {
-        let begun, firstSync, lastSync, performed: TraceEvent
+        let begun, performed, synced: TraceEvent
     }
 
-    /// Returns the first batch of the engine that waits for the disk. The checkpoint after a batch waits for it too,
-    /// and may still do so when the next write arrives.
+    /// Returns the first batch of the engine that waits for the disk before it is handed out. The checkpoint after a
+    /// batch waits for it too, and may still do so when the next write arrives. The client may write that before the
+    /// engine has noted that it has handed out.
     private static func commit(in events: ArraySlice<TraceEvent>) -> Commit? {
         for start in events.indices where events[start].kind == .begun {
-            let batch = events[start...].prefix { $0.kind != .performed }
-            guard batch.endIndex < events.endIndex,
-                let first = batch.first(where: { $0.kind == .sync }), let last = batch.last(where: { $0.kind == .sync })
+            let batch = events[(start + 1)...].prefix { $0.kind != .handedOut && $0.kind != .begun }
+            guard let performed = batch.firstIndex(where: { $0.kind == .performed }),
+                let synced = batch[performed...].last(where: { $0.kind == .sync })
             else { continue }
-            return Commit(begun: events[start], firstSync: first, lastSync: last, performed: events[batch.endIndex])
+            return Commit(begun: events[start], performed: batch[performed], synced: synced)
         }
         return nil
     }

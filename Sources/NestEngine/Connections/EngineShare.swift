@@ -66,21 +66,24 @@ package final class EngineShare: Sendable {
 
     // MARK: The engine's side
 
-    /// Hands out effects and updates the shared state, as one atomic step. `clients`: the changed clients; `nil` for
-    /// one that is gone. `tokens`: all tokens if they have changed.
-    func handOut(
-        _ progress: Progress,
-        clients: [(ConnectionID, Client?)],
-        tokens: Set<UInt64>?,
-        model: ServedModel,
-        _ deliver: () -> Void
-    ) {
+    /// What the effects of a batch change in the shared state.
+    struct Update: Sendable {
+        var progress: Progress
+        /// The changed clients; `nil` for one that is gone.
+        var clients: [(ConnectionID, Client?)]
+        /// All tokens if they have changed.
+        var tokens: Set<UInt64>?
+        var model: ServedModel
+    }
+
+    /// Hands out effects and updates the shared state, as one atomic step.
+    func handOut(_ update: Update, _ deliver: () -> Void) {
         self.state.withLockedValue { state in
             deliver()
-            state.progress = progress
-            state.model = model
-            for (id, client) in clients { state.clients[id] = client }
-            if let tokens { state.tokens = tokens }
+            state.progress = update.progress
+            state.model = update.model
+            for (id, client) in update.clients { state.clients[id] = client }
+            if let tokens = update.tokens { state.tokens = tokens }
         }
     }
 

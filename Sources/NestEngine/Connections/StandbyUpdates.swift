@@ -18,21 +18,20 @@ package struct StandbyUpdates {
         self.modelHash = share.model.hash
     }
 
-    /// Hands out the effects of a batch with `deliver` and updates the standby's state, as one atomic step. If nothing
-    /// has changed that a standby must know, this costs a comparison. Otherwise it costs a lock, which is uncontended
-    /// while the engine is fast.
+    /// Returns what the effects of a batch change in the standby's state. If nothing has changed that a standby must
+    /// know, this costs a comparison. Otherwise handing out costs a lock, which is uncontended while the engine is
+    /// fast.
     ///
     /// `hasWrites`: whether the batch had writes. `client`: returns the standby's state of a connection, `nil` if the
     /// connection is gone.
-    package mutating func handOut(
+    package mutating func takeHandOut(
         _ progress: EngineShare.Progress,
         hasWrites: Bool,
         changed: [ConnectionID],
         _ tokens: EngineTokens,
         model: ServedModel,
-        client: (ConnectionID) -> EngineShare.Client?,
-        _ deliver: () -> Void
-    ) {
+        client: (ConnectionID) -> EngineShare.Client?
+    ) -> EngineHandOut {
         let hasNewTokens = tokens.changeCount != self.tokenChangeCount
         // Writes that had waited since an earlier batch may also have moved the head.
         let hasWrites = hasWrites || progress.head != self.head
@@ -40,16 +39,29 @@ package struct StandbyUpdates {
         guard
             hasWrites || hasNewTokens || !changed.isEmpty || progress.oldestRevision != self.oldest
                 || model.hash != self.modelHash
-        else { return deliver() }
+        else { return EngineHandOut(share: self.share, update: nil) }
         self.modelHash = model.hash
         self.tokenChangeCount = tokens.changeCount
         self.oldest = progress.oldestRevision
-        self.share.handOut(
-            progress,
-            clients: changed.map { ($0, client($0)) },
-            tokens: hasNewTokens ? Set(tokens.all.keys) : nil,
-            model: model,
-            deliver
+        return EngineHandOut(
+            share: self.share,
+            update: EngineShare.Update(
+                progress: progress,
+                clients: changed.map { ($0, client($0)) },
+                tokens: hasNewTokens ? Set(tokens.all.keys) : nil,
+                model: model
+            )
         )
+    }
+}
+
+/// Hands out the effects of one batch, on any thread, in the order of the batches.
+package struct EngineHandOut: Sendable {
+    fileprivate let share: EngineShare
+    fileprivate let update: EngineShare.Update?
+
+    /// Calls `deliver` and updates the standby's state, as one atomic step.
+    package func callAsFunction(_ deliver: () -> Void) {
+        if let update { self.share.handOut(update, deliver) } else { deliver() }
     }
 }

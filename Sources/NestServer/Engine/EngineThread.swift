@@ -38,6 +38,7 @@ package final class EngineThread: Sendable {
     private let standby: Standby
     private let onStage: (@Sendable (EngineStage, [EngineInput]) -> Void)?
     private let thread = NIOThreadPool(numberOfThreads: 1)
+    private let handOuts = HandOuts()
     /// Threads that read large results while the engine works.
     private let readers = NIOThreadPool(numberOfThreads: Limits.transferThreads)
     private let closing = NIOLockedValueBox<Result<Void, StoreError>>(.success(()))
@@ -47,9 +48,11 @@ package final class EngineThread: Sendable {
     private let batchTime = Timer(label: "nest.engine.batch")
     /// The engine's state for other threads, once the store is open.
     private let shared = NIOLockedValueBox<EngineShare?>(nil)
+    private let logSync = NIOLockedValueBox<LogSync?>(nil)
     private let commitTimes = NIOLockedValueBox(CommitTimes())
 
-    /// `onStage`: called on the engine's thread, which waits for it. For tests and traces.
+    /// `onStage`: called on the engine's thread, which waits for it; `handedOut` on the thread that hands out. For
+    /// tests and traces.
     package init(onStage: (@Sendable (EngineStage, [EngineInput]) -> Void)? = nil) {
         self.mailbox = NIOLockedValueBox(Mailbox())
         self.wake = DispatchSemaphore(value: 0)
@@ -59,8 +62,8 @@ package final class EngineThread: Sendable {
 
     /// Opens the store on the engine's thread and begins to serve.
     ///
-    /// The engine calls `deliver` on its thread, and the standby calls it on its own threads. The engine calls `failed`
-    /// at most once, on its thread, when the store can no longer be used.
+    /// `deliver` is called on the engine's thread, that of `HandOuts`, and the standby's threads. The engine calls
+    /// `failed` at most once, on its thread, when the store can no longer be used.
     package func start(
         _ configuration: Store.Configuration,
         limits: EngineLimits,
@@ -70,6 +73,7 @@ package final class EngineThread: Sendable {
         failed: @escaping @Sendable (StoreError) -> Void
     ) async throws(StoreError) -> Opened {
         self.thread.start()
+        self.handOuts.start()
         self.readers.start()
         var configuration = configuration
         configuration.stopSignal = self.stopSignal
@@ -112,7 +116,7 @@ package final class EngineThread: Sendable {
     /// Calls `question` on the engine's thread, between two batches. Does not call it if the thread has ended.
     package func ask(_ question: @escaping @Sendable (Engine) -> Void) {
         self.questions.withLockedValue { $0.append(question) }
-        if self.mailbox.withLockedValue({ $0.append(EmptyCollection()) }) { self.wake.signal() }
+        if self.mailbox.withLockedValue({ $0.ask() }) { self.wake.signal() }
     }
 
     /// Interrupts the running batch and drops those after it. The engine acknowledges none of their requests, and rolls
@@ -131,6 +135,7 @@ package final class EngineThread: Sendable {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             self.thread.shutdownGracefully { _ in continuation.resume() }
         }
+        await self.handOuts.stop()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             self.readers.shutdownGracefully { _ in continuation.resume() }
         }
@@ -155,7 +160,9 @@ package final class EngineThread: Sendable {
                 answerMemory: memory.answers,
                 startID: .random(using: &generator)
             )
+            try store.deferSync()
             self.shared.withLockedValue { $0 = engine.share }
+            self.logSync.withLockedValue { $0 = store.logSync }
             self.standby.start(
                 Standby.Context(
                     share: engine.share,
@@ -163,6 +170,8 @@ package final class EngineThread: Sendable {
                     readTransaction: readTransaction,
                     stopSignal: self.stopSignal,
                     memory: memory.answers,
+                    isBehind: { self.handOuts.isBehind },
+                    whenDurable: { self.whenDurable($0) },
                     deliver: { effects, share in
                         deliver(EngineDelivery(effects: effects, inputs: [], share: share, hasTokenChanges: false))
                     }
@@ -188,6 +197,7 @@ package final class EngineThread: Sendable {
             store.access {
                 self.serve(engine, readTransaction: readTransaction, deliver: deliver, failed: failed)
             }
+            _ = self.finish(engine)
             do throws(StoreError) {
                 try engine.close()
             } catch {
@@ -201,7 +211,7 @@ package final class EngineThread: Sendable {
     private func serve(
         _ engine: Engine,
         readTransaction: TimeAmount,
-        deliver: (EngineDelivery) -> Void,
+        deliver: @escaping @Sendable (EngineDelivery) -> Void,
         failed: (StoreError) -> Void
     ) {
         var spin = SpinThenPark(processors: System.coreCount)
@@ -222,9 +232,7 @@ package final class EngineThread: Sendable {
             self.onStage?(.performed, batch.inputs)
             let requestCount = batch.requestCount
             if requestCount > 0 {
-                let end = DispatchTime.now().uptimeNanoseconds
-                self.batchTime.recordNanoseconds(end - start)
-                if batch.writeCount > 0 { self.commitTimes.withLockedValue { $0.record(end - start, now: end) } }
+                self.batchTime.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - start)
             }
             let hasServerEffects = engine.ioEffectCount != ioEffectCount
             if hasServerEffects {
@@ -234,19 +242,14 @@ package final class EngineThread: Sendable {
                     self.begin(read, engine.served.reader, readTransaction, engine.answerMemory)
                 }
             }
-            engine.handOut(turn: batch.turn, hasWrites: batch.writeCount > 0) {
-                deliver(
-                    EngineDelivery(
-                        effects: effects,
-                        inputs: batch.inputs,
-                        share: engine.answerMemory.share(engine.answerBytes),
-                        hasTokenChanges: hasServerEffects
-                    )
-                )
-            }
-            if engine.isCheckpointDue { self.standby.yieldSnapshot() }
-            self.onStage?(.handedOut, batch.inputs)
-            engine.checkpointIfDue()
+            let delivery = EngineDelivery(
+                effects: effects,
+                inputs: batch.inputs,
+                share: engine.answerMemory.share(engine.answerBytes),
+                hasTokenChanges: hasServerEffects
+            )
+            self.handOut(delivery, of: batch, engine, start: start, deliver)
+            self.checkpointIfDue(engine)
             if let failure = engine.failure {
                 // Requests still in the mailbox must not be acknowledged; their connections close.
                 _ = self.mailbox.withLockedValue { $0.stop() }
@@ -258,6 +261,55 @@ package final class EngineThread: Sendable {
                 spin.begin(after: requestCount, now: DispatchTime.now().uptimeNanoseconds)
             }
         }
+    }
+
+    /// Hands out the effects of a batch when they are durable.
+    private func handOut(
+        _ delivery: EngineDelivery,
+        of batch: Mailbox.Batch,
+        _ engine: Engine,
+        start: UInt64,
+        _ deliver: @escaping @Sendable (EngineDelivery) -> Void
+    ) {
+        let handOut = engine.takeHandOut(turn: batch.turn, hasWrites: batch.writeCount > 0)
+        let hasWrites = batch.writeCount > 0
+        let hasMore = engine.failure == nil && (engine.hasBacklog || self.mailbox.withLockedValue { $0.hasRequests })
+        do throws(StoreError) {
+            try self.handOuts.handOut(engine.logSync, hasMore: hasMore, failed: { self.ask { _ in } }) {
+                if hasWrites {
+                    let end = DispatchTime.now().uptimeNanoseconds
+                    self.commitTimes.withLockedValue { $0.record(end - start, now: end) }
+                }
+                handOut { deliver(delivery) }
+                self.onStage?(.handedOut, delivery.inputs)
+            }
+        } catch {
+            engine.fail(error)
+        }
+    }
+
+    /// After everything is handed out, so that no client waits for it.
+    private func checkpointIfDue(_ engine: Engine) {
+        guard engine.failure == nil, engine.isCheckpointDue, self.finish(engine) else { return }
+        self.standby.yieldSnapshot()
+        engine.checkpointIfDue()
+    }
+
+    /// Waits until everything is handed out. Returns false if the log cannot be synced.
+    private func finish(_ engine: Engine) -> Bool {
+        do throws(StoreError) {
+            try self.handOuts.finish()
+            return true
+        } catch {
+            engine.fail(error)
+            return false
+        }
+    }
+
+    /// Calls `body` when everything that any connection of the store sees now is durable.
+    package func whenDurable(_ body: @escaping @Sendable (StoreError?) -> Void) {
+        guard let sync = self.logSync.withLockedValue({ $0 }) else { return body(nil) }
+        sync.whenDurable(body)
     }
 
     /// Reads a large result on another thread.
@@ -286,7 +338,12 @@ package final class EngineThread: Sendable {
     /// questions first.
     private func nextBatch(_ engine: Engine, _ spin: inout SpinThenPark) -> Mailbox.Batch? {
         while true {
-            for question in self.takeQuestions() { question(engine) }
+            let questions = self.takeQuestions()
+            if !questions.isEmpty {
+                // Answers may show what was committed last. After a failure the next turn is the last one.
+                guard self.finish(engine) else { return Mailbox.Batch() }
+                for question in questions { question(engine) }
+            }
             // A question may be one that the engine must ask the log.
             let isBusy = engine.hasBacklog
             let spins = !isBusy && spin.spins(now: DispatchTime.now().uptimeNanoseconds)
@@ -294,6 +351,7 @@ package final class EngineThread: Sendable {
             case .batch(let batch):
                 spin.end()
                 return batch
+            case .question: continue
             case .wait where spins: sched_yield()
             case .wait: self.wake.wait()
             case .end: return nil

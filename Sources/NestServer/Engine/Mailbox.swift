@@ -61,6 +61,8 @@ package struct Mailbox: Sendable {
     var batches: Deque<Batch> = []
     /// Whether the engine's thread sleeps.
     private var isAsleep = false
+    /// Whether a question waits for the engine's thread.
+    private var hasQuestion = false
     package private(set) var isStopped = false
     /// The number of the turn that the engine is in, or was in last.
     private(set) var turn: UInt64 = 0
@@ -77,6 +79,9 @@ package struct Mailbox: Sendable {
     }
 
     package var count: Int { self.batches.reduce(self.standbyClaims.count) { $0 + $1.inputs.count } }
+
+    /// Whether a request waits for the engine's next turn.
+    package var hasRequests: Bool { self.batches.contains { $0.requestCount > 0 } }
 
     /// Adds inputs to the end. Returns whether to wake the engine's thread.
     package mutating func append(_ inputs: some Sequence<EngineInput>) -> Bool {
@@ -109,8 +114,16 @@ package struct Mailbox: Sendable {
         return self.stop()
     }
 
+    /// Notes that the engine's thread has a question to answer. Returns whether to wake it.
+    package mutating func ask() -> Bool {
+        self.hasQuestion = true
+        return self.wake()
+    }
+
     package enum Next {
         case batch(Batch)
+        /// The thread looks for its questions before it begins a batch.
+        case question
         case wait
         case end
     }
@@ -120,6 +133,10 @@ package struct Mailbox: Sendable {
     package mutating func next(isBusy: Bool = false, hasBacklog: Bool = false) -> Next {
         self.isWorking = false
         if self.standbyClaims.isInUse { self.putBack() }
+        guard !self.hasQuestion else {
+            self.hasQuestion = false
+            return .question
+        }
         if let batch = self.batches.popFirst() ?? (hasBacklog && !self.isStopped ? Batch() : nil) {
             return .batch(self.begin(batch, hasBacklog: hasBacklog))
         }

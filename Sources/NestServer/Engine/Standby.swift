@@ -28,6 +28,10 @@ final class Standby: Sendable {
         let readTransaction: TimeAmount
         let stopSignal: StopSignal
         let memory: AnswerMemory
+        /// Whether the effects of an earlier turn are not handed out yet: what waits may have to come after them.
+        let isBehind: @Sendable () -> Bool
+        /// Calls a function when everything that a reader sees now is durable.
+        let whenDurable: @Sendable (@escaping @Sendable (StoreError?) -> Void) -> Void
         /// Delivers effects, with the memory that they hold until the connections have them.
         let deliver: @Sendable ([EngineEffect], AnswerShare) -> Void
     }
@@ -81,7 +85,7 @@ final class Standby: Sendable {
             self.wake.wait()
             var watched: UInt64?
             while !self.isStopped.withLockedValue({ $0 }), let turn = self.mailbox.withLockedValue({ $0.watch() }) {
-                if turn == watched { worker.serve(turn) } else { worker.rest() }
+                if turn == watched, !context.isBehind() { worker.serve(turn) } else { worker.rest() }
                 watched = turn
                 _ = self.wake.wait(timeout: .now() + Self.patience)
             }
@@ -128,27 +132,25 @@ final class Standby: Sendable {
             defer { self.endLargeRead(id) }
             guard case .active = state else { return }
             ThreadPriority.lower()
-            let reply: EngineReply
-            var revision = Revision(0)
-            var share = context.memory.share()
             let watch = ReadDeadline(for: context.readTransaction) { context.stopSignal.isRaised }
-            switch read.run(reader, memory: context.memory, watch: watch) {
-            case .success(let rows):
-                revision = rows.revision
-                reply = rows.reply
-                share = rows.share
-            case .failure(let error):
-                reply = .failure(error)
-            }
-            let isHandedOut = context.share.handOut(
-                to: id,
-                if: {
-                    $0.head >= revision && $0.modelHash == reader.modelHash
+            let hand = { @Sendable (reply: EngineReply, revision: Revision, share: AnswerShare) in
+                let isHandedOut = context.share.handOut(
+                    to: id,
+                    if: { $0.head >= revision && $0.modelHash == reader.modelHash }
+                ) {
+                    context.deliver([.reply(id, requestID: requestID, reply)], share)
                 }
-            ) {
-                context.deliver([.reply(id, requestID: requestID, reply)], share)
+                if isHandedOut { self.countAnswer() } else { self.giveBack(input) }
             }
-            if isHandedOut { self.countAnswer() } else { self.giveBack(input) }
+            switch read.run(reader, memory: context.memory, watch: watch) {
+            case .success(let rows): hand(rows.reply, rows.revision, rows.share)
+            case .failure(let error):
+                // A failure has no revision, but may show a commit: that an object is not there.
+                context.whenDurable { failure in
+                    guard failure == nil else { return }
+                    hand(.failure(error), Revision(0), context.memory.share())
+                }
+            }
         }
     }
 }

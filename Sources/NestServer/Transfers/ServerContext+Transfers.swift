@@ -92,9 +92,15 @@ extension ServerContext {
         let reader = self.engine.model.reader
         let isCancelled = download.isCancelled
         let time = self.configuration.timing.readTransaction
-        return self.exports.runIfActive(eventLoop: eventLoop) {
+        let engine = self.engine
+        let durable = eventLoop.makePromise(of: Value.self)
+        // A failure may show a commit, too: that an object is not there.
+        self.exports.runIfActive(eventLoop: eventLoop) {
             try work(reader, ReadDeadline(for: time, unless: isCancelled))
+        }.whenComplete { result in
+            engine.whenDurable { durable.completeWith($0.map { .failure($0.nestError) } ?? result) }
         }
+        return durable.futureResult
     }
 
     /// Reads a chunk of a spool file; `nil` when there is none at the offset.

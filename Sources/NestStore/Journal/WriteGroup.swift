@@ -354,7 +354,8 @@ package final class WriteGroup {
         self.hasNotes = true
     }
 
-    /// Makes the group durable: after this returns, its requests may be acknowledged.
+    /// Makes the group durable: after this returns, its requests may be acknowledged; with `Store.logSync`, after its
+    /// next sync.
     ///
     /// In a cluster the group is durable when its record is in the cluster's log. `overtaken`, `offTheLog`, a refusal:
     /// it never happened. `uncertain`: see `Store.uncertain`. In these cases the group is rolled back.
@@ -384,7 +385,7 @@ package final class WriteGroup {
         } else {
             try self.store.connection.commit()
         }
-        Failpoint.commitDurable.pass()
+        if let sync = self.store.logSync { sync.groupWritten() } else { Failpoint.commitDurable.pass() }
         self.store.head = last
         self.store.nextObjectID = self.nextObjectID
         if let adopted { self.store.noteApplied(adopted) }

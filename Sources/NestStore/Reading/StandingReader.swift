@@ -34,7 +34,7 @@ package final class StandingReader {
     /// Whether the connection should be replaced, because it has cached too many statements.
     package var needsReplacement: Bool { self.connection.statementCount > Self.statementsMax }
 
-    /// Begins a transaction at the newest durable revision, which it returns. Precondition: no transaction is open.
+    /// Begins a transaction at the newest committed revision, which it returns. Precondition: no transaction is open.
     package func begin() throws(StoreError) -> Revision {
         precondition(self.revision == nil, "no transaction is open")
         return try self.connection.access { () throws(StoreError) in

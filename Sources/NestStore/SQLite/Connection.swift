@@ -36,9 +36,14 @@ final class Connection {
     private var statements: [String: Statement] = [:]
     /// All prepared statements, so that `close` can finalize them.
     private var prepared: [Statement] = []
-    /// The number of pages in the write-ahead log after the newest commit. Written by SQLite, on the thread that
-    /// commits.
-    private let logPages = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    /// What SQLite reports after each commit of the writer, on the thread that commits.
+    private final class Log {
+        /// The number of pages in the write-ahead log.
+        var pageCount = 0
+        var sync: LogSync?
+    }
+
+    private let log = Log()
     /// Measures the requests that run on this connection.
     let meter: WorkMeter
     let pendingInserts = PendingInserts()
@@ -70,7 +75,6 @@ final class Connection {
         self.path = path
         self.meter = WorkMeter(stopSignal)
         self.stopSignal = stopSignal
-        self.logPages.initialize(to: 0)
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         configuration.foreignKeysEnabled = true
@@ -85,18 +89,13 @@ final class Connection {
             self.queue = try DatabaseQueue(path: path, configuration: configuration)
             self.database = self.queue.unsafeReentrantWrite { $0 }
         } catch {
-            self.logPages.deallocate()
             throw StoreError(grdb: error)
         }
         // GRDB would hear of each commit for observers, of which there are none.
         sqlite3_commit_hook(self.database.sqliteConnection, nil, nil)
         sqlite3_rollback_hook(self.database.sqliteConnection, nil, nil)
-        if case .writer = role { self.countLogPages() }
+        if case .writer = role { self.watchLog() }
         stopSignal?.attach(self.database.sqliteConnection)
-    }
-
-    deinit {
-        self.logPages.deallocate()
     }
 
     private static func pragmas(_ role: Role) -> [String] {
@@ -188,20 +187,62 @@ final class Connection {
 
     // MARK: Checkpoints
 
-    private func countLogPages() {
+    private func watchLog() {
         let hook: @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, Int32) -> Int32 = {
-            pages,
+            log,
             _,
             _,
             count in
-            pages?.assumingMemoryBound(to: Int.self).pointee = Int(count)
+            guard let log else { return SQLITE_OK }
+            let watched = Unmanaged<Log>.fromOpaque(log).takeUnretainedValue()
+            watched.pageCount = Int(count)
+            watched.sync?.commitEnds()
             return SQLITE_OK
         }
-        sqlite3_wal_hook(self.database.sqliteConnection, hook, self.logPages)
+        // The connection keeps it.
+        sqlite3_wal_hook(self.database.sqliteConnection, hook, Unmanaged.passUnretained(self.log).toOpaque())
+    }
+
+    /// Notes when a commit begins, and when one that has begun is rolled back.
+    private func watchCommits() {
+        let log = Unmanaged.passUnretained(self.log).toOpaque()
+        sqlite3_commit_hook(
+            self.handle,
+            { log in
+                if let log { Unmanaged<Log>.fromOpaque(log).takeUnretainedValue().sync?.commitBegins() }
+                return 0
+            },
+            log
+        )
+        sqlite3_rollback_hook(
+            self.handle,
+            { log in
+                if let log { Unmanaged<Log>.fromOpaque(log).takeUnretainedValue().sync?.commitEnds() }
+            },
+            log
+        )
     }
 
     /// Whether the write-ahead log has at least `pages` pages.
-    func hasLogPages(_ pages: Int) -> Bool { self.logPages.pointee >= pages }
+    func hasLogPages(_ pages: Int) -> Bool { self.log.pageCount >= pages }
+
+    /// From now on a commit only writes; what is returned makes it durable.
+    func deferSync() throws(StoreError) -> LogSync {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        // SQLite opens the log when it reads for the first time.
+        try self.execute("SELECT count(*) FROM sqlite_schema")
+        let code = sqlite3_file_control(self.handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
+        guard code == SQLITE_OK, let file, file.pointee.pMethods != nil else {
+            throw StoreError(database: self.handle, code: code == SQLITE_OK ? SQLITE_CANTOPEN : code)
+        }
+        let sync = LogSync(file, path: "\(self.path)-wal")
+        // The first sync of a new log syncs its directory, too: not on another thread.
+        try sync.sync()
+        try self.execute("PRAGMA synchronous = NORMAL")
+        self.log.sync = sync
+        self.watchCommits()
+        return sync
+    }
 
     /// Moves as much as possible from the write-ahead log into the file. SQLite's automatic checkpoint within a commit
     /// hides failures.
@@ -220,7 +261,7 @@ final class Connection {
         guard [SQLITE_OK, SQLITE_BUSY, SQLITE_FULL].contains(code & 0xff) else {
             throw StoreError(database: self.database.sqliteConnection, code: code)
         }
-        self.logPages.pointee = 0
+        self.log.pageCount = 0
         Failpoint.checkpointDone.pass()
     }
 
@@ -264,6 +305,7 @@ final class Connection {
 
     func close() throws(StoreError) {
         self.stopSignal?.detach()
+        self.log.sync?.end(.stopping)
         self.statements.removeAll()
         (self.beginStatement, self.commitStatement) = (nil, nil)
         for statement in self.prepared { statement.finalize() }

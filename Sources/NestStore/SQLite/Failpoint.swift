@@ -25,7 +25,7 @@ package enum Failpoint: String, CaseIterable, Sendable {
     case recordApplied = "record.applied"
     /// A snapshot from the cluster's log is complete under its temporary name.
     case snapshotLaid = "snapshot.laid"
-    /// A large value is written, but not yet committed; then it is durable, and no client has its reply.
+    /// A large value is written, but not yet committed; then it is committed, and no client has its reply.
     case valueWritten = "value.written"
     case valueDurable = "value.durable"
     /// Before the log is moved into the file, and after.

@@ -89,7 +89,7 @@ import Testing
         try self.follower.perform([writing, reading, otherReading])
         #expect(client.replies[read] == nil && other.replies[otherRead] != nil)
         // The standby must not answer for it either.
-        self.follower.engine!.handOut(turn: 1, hasWrites: true) {}
+        self.follower.engine!.takeHandOut(turn: 1, hasWrites: true)() {}
         #expect(self.follower.engine!.share.client(client.connection) == nil)
         #expect(self.follower.engine!.share.client(other.connection) != nil)
         let (later, laterReading) = client.request(.object(ObjectID(2)))
@@ -101,7 +101,7 @@ import Testing
             Issue.record("the read does not see the write")
             return
         }
-        self.follower.engine!.handOut(turn: 2, hasWrites: true) {}
+        self.follower.engine!.takeHandOut(turn: 2, hasWrites: true)() {}
         #expect(self.follower.engine!.share.client(client.connection) != nil)
     }
 

@@ -12,7 +12,7 @@ struct StandbyTests {
 
     private func share(_ fixture: EngineFixture, _ effects: [EngineEffect] = [], hasWrites: Bool = true) -> EngineShare
     {
-        fixture.engine.handOut(turn: 1, hasWrites: hasWrites) {}
+        fixture.engine.takeHandOut(turn: 1, hasWrites: hasWrites)() {}
         return fixture.engine.share
     }
 

@@ -5,6 +5,7 @@ import NestServerTestSupport
 import NestServer
 import NestStore
 import NestProtocol
+import NestTestSupport
 import Testing
 import NestFraming
 
@@ -121,6 +122,33 @@ extension SocketTests {
                 #expect(try self.childCount(writer.expect(ObjectMessage.self, id: firstRead)) >= 1)
                 _ = try other.expect(ReceiptMessage.self, id: second)
                 #expect(try self.childCount(other.expect(ObjectMessage.self, id: secondRead)) == 2)
+            }
+        }
+
+        /// A copy that another thread reads has what is committed, but not durable yet.
+        @Test func anExportWaitsForTheSync() async throws {
+            let directory = TemporaryDirectory()
+            try await self.withGate {
+                $0.store.location = .file("\(directory.path)/nest.sqlite")
+            } _: { port, gate, _ in
+                let (writer, _) = try ServerRawConnection.ready(port: port)
+                let (exporter, _) = try ServerRawConnection.ready(port: port, session: 2)
+                let (reader, _) = try ServerRawConnection.ready(port: port, session: 3)
+                gate.holdNextWrite()
+                let write = try writer.request(TransactionMessage(.insert("Milk")))
+                try gate.waitUntilHeld()
+                #expect(try self.childCount(reader) == 0)
+                try gate.advance(to: .performed)
+                let children = SubtreeRequest(root: Self.root, relationship: PropertyNumber(6))
+                let export = try exporter.request(FetchSubtree(children))
+                // The standby answers after a while; until then an export that does not wait is answered, too.
+                for _ in 0..<3 { #expect(try self.childCount(reader) == 0) }
+                try self.settle(exporter)
+
+                gate.open()
+                let receipt = try writer.expect(ReceiptMessage.self, id: write).receipt
+                let start = try exporter.expect(SubtreeStart.self, id: export)
+                #expect(start.revision == receipt.revision)
             }
         }
 

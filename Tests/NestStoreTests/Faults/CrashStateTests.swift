@@ -16,11 +16,15 @@ import Testing
     /// The number of tested states of one history, half of them of killed processes.
     private static let statesPerHistory = 200
 
-    @Test func everyCrashLeavesAConsistentState() throws {
+    /// `defersSync`: whether one sync, after several commits, makes them durable.
+    @Test(arguments: [false, true])
+    func everyCrashLeavesAConsistentState(defersSync: Bool) throws {
         var lost = 0
         for history in 0..<max(1, Self.stateCount / Self.statesPerHistory) {
             let seed = Self.firstSeed + UInt64(history)
-            let (lacking, faulty) = try self.states(of: seed, isSynced: true) { faults, comment in
+            let (lacking, faulty) = try self.states(of: seed, isSynced: true, defersSync: defersSync) {
+                faults,
+                comment in
                 #expect(faults == [], "\(comment)")
             }
             lost += lacking
@@ -33,8 +37,9 @@ import Testing
     }
 
     /// Tests the test: on a disk that does not sync, power losses remove acknowledged changes.
-    @Test func aDiskThatDoesNotSyncIsDetected() throws {
-        let (_, faulty) = try self.states(of: Self.firstSeed, isSynced: false) { _, _ in }
+    @Test(arguments: [false, true])
+    func aDiskThatDoesNotSyncIsDetected(defersSync: Bool) throws {
+        let (_, faulty) = try self.states(of: Self.firstSeed, isSynced: false, defersSync: defersSync) { _, _ in }
         #expect(faulty > 0, "seed \(Self.firstSeed)")
     }
 
@@ -72,10 +77,13 @@ import Testing
     private func states(
         of seed: UInt64,
         isSynced: Bool,
+        defersSync: Bool,
         _ check: ([String], String) -> Void
     ) throws -> (lacking: Int, faulty: Int) {
-        let work = try StoreWork(seed: seed, isRecording: true)
+        let work = try StoreWork(seed: seed, isRecording: true, defersSync: defersSync)
         try work.run(steps: 40)
+        try work.store.logSync?.sync()
+        try work.note()
         try work.fixture.store.close()
         let events = work.disk.events
         var faulty = 0
@@ -105,9 +113,10 @@ import Testing
         return (lacking, faulty)
     }
 
-    /// Returns the last acknowledged moment, and the one that was being made.
+    /// Returns the last acknowledged moment, and the ones that were being made: those of the next sync.
     static func allowed(_ moments: [StoreWork.Moment], at cut: Int) -> [StoreWork.Moment] {
         let next = moments.firstIndex { $0.eventCount > cut } ?? moments.count
-        return Array(moments[max(0, next - 1)..<min(next + 1, moments.count)])
+        let made = moments[next...].prefix { $0.eventCount == moments[next].eventCount }
+        return moments[..<next].suffix(1) + made
     }
 }

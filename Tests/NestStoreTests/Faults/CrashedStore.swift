@@ -14,6 +14,13 @@ struct CrashedStore {
         }
     }
 
+    /// The head of the store.
+    func head() throws -> Revision {
+        let store = try self.open()
+        defer { try? store.close() }
+        return store.head
+    }
+
     /// Returns the faults of the store, if these states are allowed. `mayBeMissing`: the store need not exist.
     func faults(allowed: [StoreWork.Moment], mayBeMissing: Bool) throws -> [String] {
         let wasThere = FileBytes.exists(self.path)

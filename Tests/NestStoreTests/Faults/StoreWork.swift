@@ -9,7 +9,8 @@ final class StoreWork {
         case commit, group, imported, prepared, reverted, trimmed, checkpointed, reopened, reserved
     }
 
-    /// An acknowledged state of the store, and the number of disk operations until then.
+    /// An acknowledged state of the store, and the number of disk operations until then; `Int.max` if it is not durable
+    /// yet. States of one sync have the same number.
     struct Moment {
         var eventCount: Int
         var head: Revision
@@ -20,10 +21,19 @@ final class StoreWork {
     let disk: FaultyDisk
     private var random: SeededRandom
     private(set) var moments: [Moment] = []
+    private let defersSync: Bool
 
-    /// `isRecording`: whether the disk records its operations. `files`: files that exist before.
-    init(seed: UInt64, isRecording: Bool, checkpointPages: Int = 24, on files: [String: [UInt8]] = [:]) throws {
+    /// `isRecording`: whether the disk records its operations. `defersSync`: whether a sync follows several steps.
+    /// `files`: files that exist before.
+    init(
+        seed: UInt64,
+        isRecording: Bool,
+        defersSync: Bool = false,
+        checkpointPages: Int = 24,
+        on files: [String: [UInt8]] = [:]
+    ) throws {
         self.random = SeededRandom(seed: seed)
+        self.defersSync = defersSync
         var disk: FaultyDisk?
         self.fixture = try Fixture(inMemory: true) { configuration in
             configuration.checkpointPages = checkpointPages
@@ -34,15 +44,27 @@ final class StoreWork {
             disk = FaultyDisk(watching: String(path.dropLast("/nest.sqlite".count)), isRecording: isRecording)
         }
         self.disk = try #require(disk)
+        if defersSync { try self.store.deferSync() }
         try self.note()
     }
 
     var store: Store { self.fixture.store }
 
     func note() throws {
+        let isDurable = self.store.logSync.map { !$0.isPending } ?? true
+        let count = self.disk.eventCount
         self.moments.append(
-            Moment(eventCount: self.disk.eventCount, head: self.store.head, image: try StoredImage.of(self.store))
+            Moment(
+                eventCount: isDurable ? count : .max,
+                head: self.store.head,
+                image: try StoredImage.of(self.store)
+            )
         )
+        guard isDurable else { return }
+        for index in self.moments.indices.reversed().dropFirst() {
+            guard self.moments[index].eventCount == .max else { return }
+            self.moments[index].eventCount = count
+        }
     }
 
     /// Runs random steps, and notes the state after each.
@@ -51,6 +73,7 @@ final class StoreWork {
             // Mostly small commits, as in practice.
             let step = self.random.below(3) > 0 ? .commit : Step.allCases.randomElement(using: &self.random)!
             try self.perform(step)
+            if let sync = self.store.logSync, self.store.isCheckpointDue || self.random.oneIn(4) { try sync.sync() }
             try self.note()
             try self.store.checkpointIfDue()
         }
@@ -89,8 +112,12 @@ final class StoreWork {
             case .trimmed:
                 let keep = self.random.below(3)
                 _ = try self.store.access { try self.store.trimJournal(now: 1, revisionsMax: keep) }
-            case .checkpointed: try self.store.checkpointIfDue()
-            case .reopened: try self.fixture.reopen()
+            case .checkpointed:
+                try self.store.logSync?.sync()
+                try self.store.checkpointIfDue()
+            case .reopened:
+                try self.fixture.reopen()
+                if self.defersSync { try self.store.deferSync() }
             case .reserved: try self.store.access { _ = try self.store.reserveIDs(4, of: 1, unsaved: nil) }
             }
         } catch StoreError.refused {
