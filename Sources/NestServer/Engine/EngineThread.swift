@@ -216,8 +216,9 @@ package final class EngineThread: Sendable {
     ) {
         var spin = SpinThenPark(processors: System.coreCount)
         var ioEffectCount = engine.ioEffectCount
+        var division = BatchDivision()
         var readsInProgress = 0
-        while let batch = self.nextBatch(engine, &spin) {
+        while let batch = self.nextBatch(engine, &spin, division) {
             let start = DispatchTime.now().uptimeNanoseconds
             if readsInProgress > 0 {
                 for case .read in batch.inputs { readsInProgress -= 1 }
@@ -231,9 +232,8 @@ package final class EngineThread: Sendable {
             )
             self.onStage?(.performed, batch.inputs)
             let requestCount = batch.requestCount
-            if requestCount > 0 {
-                self.batchTime.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - start)
-            }
+            let time = DispatchTime.now().uptimeNanoseconds - start
+            if requestCount > 0 { self.batchTime.recordNanoseconds(time) }
             let hasServerEffects = engine.ioEffectCount != ioEffectCount
             if hasServerEffects {
                 ioEffectCount = engine.ioEffectCount
@@ -248,6 +248,14 @@ package final class EngineThread: Sendable {
                 share: engine.answerMemory.share(engine.answerBytes),
                 hasTokenChanges: hasServerEffects
             )
+            if batch.writeCount > 0 {
+                division.note(
+                    writes: batch.writeCount,
+                    subscribers: delivery.subscriberCount,
+                    nanoseconds: time,
+                    syncNanoseconds: self.handOuts.lastSyncNanoseconds
+                )
+            }
             self.handOut(delivery, of: batch, engine, start: start, deliver)
             self.checkpointIfDue(engine)
             if let failure = engine.failure {
@@ -336,7 +344,11 @@ package final class EngineThread: Sendable {
 
     /// Returns the next batch. Does not wait when the engine has a backlog; the batch may then be empty. Answers
     /// questions first.
-    private func nextBatch(_ engine: Engine, _ spin: inout SpinThenPark) -> Mailbox.Batch? {
+    private func nextBatch(
+        _ engine: Engine,
+        _ spin: inout SpinThenPark,
+        _ division: BatchDivision
+    ) -> Mailbox.Batch? {
         while true {
             let questions = self.takeQuestions()
             if !questions.isEmpty {
@@ -347,7 +359,9 @@ package final class EngineThread: Sendable {
             // A question may be one that the engine must ask the log.
             let isBusy = engine.hasBacklog
             let spins = !isBusy && spin.spins(now: DispatchTime.now().uptimeNanoseconds)
-            switch self.mailbox.withLockedValue({ $0.next(isBusy: spins, hasBacklog: isBusy) }) {
+            // Only with a sync is there something that the second half can run beside.
+            let division = engine.logSync == nil ? nil : division
+            switch self.mailbox.withLockedValue({ $0.next(isBusy: spins, hasBacklog: isBusy, division: division) }) {
             case .batch(let batch):
                 spin.end()
                 return batch

@@ -1,3 +1,4 @@
+import Dispatch
 import NIOConcurrencyHelpers
 import NIOPosix
 import NestStore
@@ -11,6 +12,7 @@ final class HandOuts: Sendable {
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private let isIdle = ConditionLock(value: true)
     private let failure = NIOLockedValueBox<StoreError?>(nil)
+    private let lastSync = NIOLockedValueBox<UInt64>(0)
 
     func start() { self.thread.start() }
 
@@ -23,6 +25,9 @@ final class HandOuts: Sendable {
 
     /// Whether something is not handed out yet, or never will be.
     var isBehind: Bool { !self.isIdle.value || self.failure.withLockedValue { $0 != nil } }
+
+    /// How many nanoseconds the last sync took.
+    var lastSyncNanoseconds: UInt64 { self.lastSync.withLockedValue { $0 } }
 
     /// Waits until everything is handed out. Fails if a sync has failed: nothing is handed out any more.
     func finish() throws(StoreError) {
@@ -44,7 +49,7 @@ final class HandOuts: Sendable {
         guard sync.isPending else { return body() }
         guard hasMore else {
             do throws(StoreError) {
-                try sync.sync()
+                try self.sync(sync)
             } catch {
                 self.failure.withLockedValue { $0 = error }
                 throw error
@@ -55,7 +60,7 @@ final class HandOuts: Sendable {
         self.isIdle.unlock(withValue: false)
         self.thread.submit { _ in
             do throws(StoreError) {
-                try sync.sync()
+                try self.sync(sync)
                 body()
             } catch {
                 self.failure.withLockedValue { $0 = error }
@@ -64,5 +69,12 @@ final class HandOuts: Sendable {
             self.isIdle.lock()
             self.isIdle.unlock(withValue: true)
         }
+    }
+
+    private func sync(_ sync: LogSync) throws(StoreError) {
+        let start = DispatchTime.now().uptimeNanoseconds
+        try sync.sync()
+        let time = DispatchTime.now().uptimeNanoseconds - start
+        self.lastSync.withLockedValue { $0 = time }
     }
 }

@@ -4,7 +4,7 @@ import NestModel
 import NestProtocol
 
 /// The inputs that wait for the engine, in order, divided into batches that each become at most one commit. `next`
-/// returns a batch as it was filled: no input is copied.
+/// returns a batch as it was filled, unless it divides it: usually no input is copied.
 ///
 /// It needs no bound of its own: a connection has at most `Limits.requestsInFlightPerConnectionMax` requests in it.
 package struct Mailbox: Sendable {
@@ -40,6 +40,17 @@ package struct Mailbox: Sendable {
                 break
             }
             self.inputs.append(input)
+        }
+
+        /// Keeps the inputs up to the write with this number, and returns those after it.
+        fileprivate mutating func divide(after writes: Int) -> Batch {
+            var first = Batch()
+            var second = Batch()
+            for input in self.inputs {
+                if first.writeCount < writes { first.append(input) } else { second.append(input) }
+            }
+            self = first
+            return second
         }
 
         /// Removes the inputs from index `start` on for which `isTaken` returns true.
@@ -129,15 +140,24 @@ package struct Mailbox: Sendable {
     }
 
     /// Begins the engine's next turn with the next batch. `isBusy`: whether the engine's thread stays awake when there
-    /// is none. `hasBacklog`: whether the engine has work without inputs; it then gets an empty batch.
-    package mutating func next(isBusy: Bool = false, hasBacklog: Bool = false) -> Next {
+    /// is none. `hasBacklog`: whether the engine has work without inputs; it then gets an empty batch. `division`: how
+    /// to divide the last batch that waits.
+    package mutating func next(
+        isBusy: Bool = false,
+        hasBacklog: Bool = false,
+        division: BatchDivision? = nil
+    ) -> Next {
         self.isWorking = false
         if self.standbyClaims.isInUse { self.putBack() }
         guard !self.hasQuestion else {
             self.hasQuestion = false
             return .question
         }
-        if let batch = self.batches.popFirst() ?? (hasBacklog && !self.isStopped ? Batch() : nil) {
+        if var batch = self.batches.popFirst() ?? (hasBacklog && !self.isStopped ? Batch() : nil) {
+            if let division, self.batches.isEmpty {
+                let writes = division.writesMax(of: batch.writeCount, writers: batch.writers.count)
+                if writes < batch.writeCount { self.batches.append(batch.divide(after: writes)) }
+            }
             return .batch(self.begin(batch, hasBacklog: hasBacklog))
         }
         self.isAsleep = !self.isStopped && !isBusy

@@ -111,10 +111,15 @@ extension SocketTests {
             let engine = try await Engine()
             var random = SeededRandom(seed: 7)
             var count = 0
-            for _ in 0..<60 {
+            for round in 0..<60 {
                 for _ in 0...random.below(6) {
                     count += 1
                     engine.submit(1 + random.below(Self.connectionCount), requestID: count)
+                }
+                // A client with many writes in flight: the engine performs them in two batches.
+                for _ in 0..<(round % 10 == 9 ? 64 : 0) {
+                    count += 1
+                    engine.submit(1, requestID: count)
                 }
                 if random.oneIn(3) { try await Task.sleep(for: .milliseconds(1)) }
             }
