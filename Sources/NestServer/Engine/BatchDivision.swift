@@ -1,5 +1,3 @@
-import NestEngine
-
 /// Decides whether the engine performs the writes that wait for it in two batches instead of one.
 ///
 /// A client that keeps many writes in flight gets the receipts of a batch together, and then sends its next writes
@@ -17,14 +15,15 @@ package struct BatchDivision: Sendable {
     /// After pushes to more connections than this, the next batch is not divided.
     package static let subscribersMax = 16
 
-    /// Moving averages. Until the first batch has been performed, nothing is divided.
+    /// Moving averages. Nothing is divided until both are known.
     private var writeNanoseconds = 0.0
     private var syncNanoseconds = 0.0
     private var subscriberCount = 0
 
     package init() {}
 
-    /// Notes a batch with writes that the engine has performed, and the last sync of the log.
+    /// Notes a batch with writes that the engine has performed, and how long the last sync of the log took: 0 if there
+    /// was none yet.
     package mutating func note(writes: Int, subscribers: Int, nanoseconds: UInt64, syncNanoseconds: UInt64) {
         precondition(writes > 0)
         self.subscriberCount = subscribers
@@ -32,10 +31,11 @@ package struct BatchDivision: Sendable {
         Self.move(&self.syncNanoseconds, to: Double(syncNanoseconds))
     }
 
-    /// Returns how many of the waiting writes the next batch gets. `writers`: the connections that they came from.
+    /// Returns how many of the waiting writes the next batch gets. `writers`: the connections that they came from; a
+    /// connection counts again if its writes do not follow each other.
     package func writesMax(of writes: Int, writers: Int) -> Int {
         guard writes > Self.undividedWritesMax, writers <= Self.writersMax,
-            self.subscriberCount <= Self.subscribersMax
+            self.subscriberCount <= Self.subscribersMax, self.syncNanoseconds > 0
         else { return writes }
         let half = (writes + 1) / 2
         return Double(half) * self.writeNanoseconds > self.syncNanoseconds ? half : writes
@@ -44,17 +44,5 @@ package struct BatchDivision: Sendable {
     /// One slow batch or sync changes an average by an eighth.
     private static func move(_ average: inout Double, to value: Double) {
         average = average == 0 ? value : average + (value - average) / 8
-    }
-}
-
-extension EngineDelivery {
-    /// The most connections that one of the pushes goes to.
-    var subscriberCount: Int {
-        self.effects.reduce(0) { most, effect in
-            switch effect {
-            case .push(_, let connections), .progress(_, let connections): max(most, connections.count)
-            default: most
-            }
-        }
     }
 }

@@ -11,3 +11,15 @@ package struct EngineDelivery: Sendable {
     /// Whether the effects may contain token changes.
     let hasTokenChanges: Bool
 }
+
+extension [EngineEffect] {
+    /// The most connections that one of the pushes or progress marks goes to.
+    package var subscriberCount: Int {
+        self.reduce(0) { most, effect in
+            switch effect {
+            case .push(_, let connections), .progress(_, let connections): Swift.max(most, connections.count)
+            default: most
+            }
+        }
+    }
+}

@@ -251,7 +251,7 @@ package final class EngineThread: Sendable {
             if batch.writeCount > 0 {
                 division.note(
                     writes: batch.writeCount,
-                    subscribers: delivery.subscriberCount,
+                    subscribers: effects.subscriberCount,
                     nanoseconds: time,
                     syncNanoseconds: self.handOuts.lastSyncNanoseconds
                 )
@@ -359,7 +359,7 @@ package final class EngineThread: Sendable {
             // A question may be one that the engine must ask the log.
             let isBusy = engine.hasBacklog
             let spins = !isBusy && spin.spins(now: DispatchTime.now().uptimeNanoseconds)
-            // Only with a sync is there something that the second half can run beside.
+            // Without a sync, the second half would have nothing to run beside.
             let division = engine.logSync == nil ? nil : division
             switch self.mailbox.withLockedValue({ $0.next(isBusy: spins, hasBacklog: isBusy, division: division) }) {
             case .batch(let batch):

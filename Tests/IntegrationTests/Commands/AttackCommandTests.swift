@@ -89,7 +89,7 @@ extension ProcessTests {
         /// A server that dies during an attack is reported, and the next attack runs.
         @Test func aServerThatDiesIsReported() async throws {
             let program = "\(self.directory.path)/nestd"
-            // A slow machine starts the server late: it dies when the clients are there.
+            // The server dies when the clients have connected: a slow machine starts it late.
             let log = "\(self.directory.path)/log"
             let text = """
                 #!/bin/sh

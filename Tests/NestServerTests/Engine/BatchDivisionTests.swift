@@ -38,8 +38,19 @@ struct BatchDivisionTests {
         #expect(Self.division(subscribers: most + 1).writesMax(of: 64, writers: 1) == 64)
     }
 
-    @Test func nothingIsDividedBeforeTheFirstBatch() {
+    @Test func nothingIsDividedBeforeTheFirstSync() {
         #expect(BatchDivision().writesMax(of: 512, writers: 1) == 512)
+        #expect(Self.division(sync: 0).writesMax(of: 512, writers: 1) == 512)
+    }
+
+    @Test func theSubscribersAreThoseOfTheLargestPush() {
+        let connections = (1...3).map { ConnectionID($0) }
+        let effects: [EngineEffect] = [
+            .progress(Revision(1), to: [connections[0]]), .progress(Revision(1), to: connections),
+            .whenDrained(connections[0]),
+        ]
+        #expect(effects.subscriberCount == 3)
+        #expect([EngineEffect]().subscriberCount == 0)
     }
 
     @Test func oneSlowSyncChangesLittle() {
