@@ -45,6 +45,18 @@ import Testing
         #expect(timeline.total == 36_000)
     }
 
+    /// The engine's thread writes what the event loop has prepared.
+    @Test func theEnginesThreadMayWrite() throws {
+        var events = Self.write(at: 0)
+        for index in events.indices where events[index].kind == .write && events[index].thread == Self.loop {
+            events[index].thread = Self.engine
+        }
+        #expect(
+            CommitTimeline.all(in: events, client: Self.client)
+                == CommitTimeline.all(in: Self.write(at: 0), client: Self.client)
+        )
+    }
+
     /// The checkpoint after a write lasts until the next one has arrived.
     @Test func aCheckpointIsNoCommit() throws {
         let write = Self.write(at: 100_000)

@@ -9,8 +9,8 @@ package enum CommitStage: Int, CaseIterable, CustomStringConvertible {
         case .mailbox: "loop decodes, engine wakes"
         case .execution: "engine executes, logs, makes diffs"
         case .disk: "fdatasync"
-        case .outbox: "loop wakes, makes frames"
-        case .output: "loop writes to sockets"
+        case .outbox: "frames made, if not during fdatasync"
+        case .output: "writes to sockets"
         case .answer: "client wakes, reads"
         }
     }
@@ -38,11 +38,11 @@ package struct CommitTimeline: Equatable {
     init?(_ events: ArraySlice<TraceEvent>, client: UInt32) {
         guard let request = events.first, let commit = Self.commit(in: events) else { return nil }
         func isOfLoop(_ event: TraceEvent) -> Bool { event.thread != client && event.thread != commit.begun.thread }
+        // After the disk the engine's thread may write as well.
+        func isOutput(_ event: TraceEvent) -> Bool { event.kind == .write && event.thread != client }
         guard let read = events.first(where: { $0.kind == .read && isOfLoop($0) }),
-            let firstOutput = events.first(where: {
-                $0.kind == .write && isOfLoop($0) && $0.begin >= commit.synced.end
-            }),
-            let lastOutput = events.last(where: { $0.kind == .write && isOfLoop($0) }),
+            let firstOutput = events.first(where: { isOutput($0) && $0.begin >= commit.synced.end }),
+            let lastOutput = events.last(where: { isOutput($0) }),
             let answer = events.last(where: { $0.kind == .read && $0.thread == client })
         else { return nil }
         var moment = request.begin

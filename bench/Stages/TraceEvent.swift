@@ -21,6 +21,7 @@ package struct TraceEvent: Equatable {
         switch stage {
         case .begun: nest_trace_mark(0)
         case .performed: nest_trace_mark(1)
+        case .ahead: break
         case .handedOut: nest_trace_mark(2)
         }
     }

@@ -46,6 +46,15 @@ package final class EngineShare: Sendable {
         var model: ServedModel
         var clients: [ConnectionID: Client] = [:]
         var tokens: Set<UInt64>
+        /// The recipients of effects that were delivered, and will be handed out. An answer would come after them, and
+        /// might show less.
+        var ahead: [ConnectionID] = []
+
+        /// The client of a connection that a standby may answer.
+        func client(_ id: ConnectionID) -> Client? {
+            guard let client = self.clients[id], !client.isWaiting, !self.ahead.contains(id) else { return nil }
+            return client
+        }
     }
 
     package let historyID: Identifier128
@@ -76,6 +85,14 @@ package final class EngineShare: Sendable {
         var model: ServedModel
     }
 
+    /// Delivers effects that `handOut` will hand out. Until then no recipient gets an answer of a standby.
+    func ahead(to recipients: [ConnectionID], _ deliver: () -> Void) {
+        self.state.withLockedValue { state in
+            state.ahead = recipients
+            deliver()
+        }
+    }
+
     /// Hands out effects and updates the shared state, as one atomic step.
     func handOut(_ update: Update, _ deliver: () -> Void) {
         self.state.withLockedValue { state in
@@ -84,6 +101,7 @@ package final class EngineShare: Sendable {
             state.model = update.model
             for (id, client) in update.clients { state.clients[id] = client }
             if let tokens = update.tokens { state.tokens = tokens }
+            state.ahead = []
         }
     }
 
@@ -102,7 +120,7 @@ package final class EngineShare: Sendable {
     /// model before must first be sent the new one, which the engine does.
     package func client(_ id: ConnectionID) -> Client? {
         self.state.withLockedValue { state in
-            guard let client = state.clients[id], !client.isWaiting else { return nil }
+            guard let client = state.client(id) else { return nil }
             if let welcomed = client.welcomedModel, welcomed !== state.model { return nil }
             return client
         }
@@ -142,7 +160,7 @@ package final class EngineShare: Sendable {
     /// answered now. Otherwise does nothing and returns `false`.
     package func handOut(to id: ConnectionID, if isGood: (Progress) -> Bool, _ deliver: () -> Void) -> Bool {
         self.state.withLockedValue { state in
-            guard let client = state.clients[id], !client.isWaiting, isGood(state.progress) else { return false }
+            guard state.client(id) != nil, isGood(state.progress) else { return false }
             deliver()
             return true
         }

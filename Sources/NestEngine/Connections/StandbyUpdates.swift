@@ -60,6 +60,16 @@ package struct EngineHandOut: Sendable {
     fileprivate let share: EngineShare
     fileprivate let update: EngineShare.Update?
 
+    /// Whether the batch changes what the standby knows. A batch with writes does.
+    package var hasUpdate: Bool { self.update != nil }
+
+    /// Calls `deliver` before the effects may be handed out, for a gate that holds them back. The standby answers none
+    /// of the recipients until then. Precondition: `hasUpdate`.
+    package func ahead(to recipients: [ConnectionID], _ deliver: () -> Void) {
+        precondition(self.hasUpdate, "only an update ends it")
+        self.share.ahead(to: recipients, deliver)
+    }
+
     /// Calls `deliver` and updates the standby's state, as one atomic step.
     package func callAsFunction(_ deliver: () -> Void) {
         if let update { self.share.handOut(update, deliver) } else { deliver() }

@@ -81,6 +81,7 @@ extension ClientConnection {
 
     /// Output over plain TCP goes past the channel while that holds nothing: see `DirectOutput`.
     private func write(_ buffer: ByteBuffer) {
+        if self.direct.gate != nil { self.passGate() }
         if !self.direct.hasRoom(for: buffer.readableBytes) { self.flushIfDue() }
         let isDirect = self.direct.holdsBytes || self.direct.isOpen && self.isChannelEmpty
         let mustFlush = self.output.wrote(buffer.readableBytes)
@@ -104,6 +105,9 @@ extension ClientConnection {
         guard self.output.takeFlush(), let context = self.context else { return }
         if self.direct.holdsBytes {
             assert(context.channel.isActive, "the descriptor is still the channel's")
+            if let gate = self.loop.gate, self.direct.flush(into: gate, of: self.id, opened: self.opened(gate)) {
+                return
+            }
             guard let rest = self.direct.flush() else { return self.output.notePassedOn() }
             context.write(self.wrapOutboundOut(rest), promise: nil)
         }
@@ -113,6 +117,7 @@ extension ClientConnection {
     /// Writes the waiting output and then `last`, and shuts the output. `needsPreface`: whether the server's preface
     /// has not been sent yet.
     func writeLast(_ waiting: some Sequence<OutputQueue.Content>, _ last: ByteBuffer?, needsPreface: Bool) {
+        self.passGate()
         for content in waiting {
             switch content {
             case .bytes(let buffer): self.write(buffer)
@@ -126,5 +131,51 @@ extension ClientConnection {
         }
         self.flushIfDue()
         self.context?.close(mode: .output, promise: nil)
+    }
+}
+
+// MARK: The gate
+
+/// Output of a batch that is not durable yet.
+extension ClientConnection {
+    /// Returns whether the output of a delivery can go through a gate: nothing is before it.
+    func mayUseGate() -> Bool {
+        if self.direct.gate?.isDone == true { self.leaveGate() }
+        return self.closing == nil && self.direct.isOpen && self.direct.gate == nil && self.output.mayWriteAtOnce
+            && self.isChannelEmpty
+    }
+
+    /// Returns whether the connection must wait for a gate before it can end. If so, it will be settled when the gate
+    /// is open.
+    func waitsForGate() -> Bool {
+        guard let gate = self.direct.gate, !gate.isDone else { return false }
+        _ = gate.setAside(self.id)
+        return true
+    }
+
+    /// Called before every write. Sets aside what waits for a closed gate, unless the write is of the same delivery.
+    private func passGate() {
+        guard let gate = self.direct.gate, gate !== self.loop.gate else { return }
+        if gate.isDone || !gate.setAside(self.id) { self.leaveGate() }
+    }
+
+    private func opened(_ gate: OutputGate) -> @Sendable () -> Void {
+        let (loop, id) = (self.loop, self.id)
+        return { loop.eventLoop.execute { loop.connection(id)?.gateOpened(gate) } }
+    }
+
+    private func gateOpened(_ gate: OutputGate) {
+        if self.direct.gate === gate { self.leaveGate() }
+        self.settle()
+    }
+
+    private func leaveGate() {
+        switch self.direct.leaveGate(self.id) {
+        case .none: self.output.notePassedOn()
+        case .aside(let bytes): self.send(bytes)
+        case .refused(let rest):
+            self.context?.write(self.wrapOutboundOut(rest), promise: nil)
+            self.context?.flush()
+        }
     }
 }

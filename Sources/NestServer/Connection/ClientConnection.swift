@@ -113,7 +113,7 @@ final class ClientConnection: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         self.end(.peer)
-        self.direct.close()
+        self.direct.close(self.id)
         self.slot.leave(self.server.limiter)
         if !self.session.wasWelcomed { self.server.limiter.rejected() }
         self.server.access.left(self.session.access)

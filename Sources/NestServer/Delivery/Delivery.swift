@@ -35,6 +35,18 @@ package struct Delivery: Sendable {
     package private(set) var items: [Item] = []
     /// Pushes to connections: one that goes to ten connections counts ten times.
     package private(set) var pushCount = 0
+    /// The bytes of all items; `nil` if one does more than to send frames.
+    package var frameByteCount: Int? {
+        var count = 0
+        for item in self.items {
+            switch item.content {
+            case .frames(let buffer, _), .mark(let buffer): count += buffer.readableBytes
+            case .compressible(let frame, _): count += frame.byteCount
+            case .welcome, .model, .end, .whenDrained: return nil
+            }
+        }
+        return count
+    }
     private var openItems = OpenItems()
     private let allocator = ByteBufferAllocator()
     /// A mark for more connections, to which nothing else goes at once, may wait.

@@ -10,6 +10,14 @@ package struct EngineDelivery: Sendable {
     let share: AnswerShare
     /// Whether the effects may contain token changes.
     let hasTokenChanges: Bool
+    /// Holds the output, because the effects are not durable yet.
+    package private(set) var gate: OutputGate?
+
+    func behind(_ gate: OutputGate) -> EngineDelivery {
+        var delivery = self
+        delivery.gate = gate
+        return delivery
+    }
 }
 
 extension [EngineEffect] {

@@ -4,6 +4,8 @@ package enum EngineStage: Sendable {
     case begun
     /// Committed and evaluated; nothing has been delivered.
     case performed
+    /// With the event loops, behind a closed gate; not durable yet. Few batches have this stage.
+    case ahead
     /// Delivered to the event loops; the checkpoint follows.
     case handedOut
 }

@@ -62,6 +62,8 @@ package final class EngineThread: Sendable {
 
     /// Opens the store on the engine's thread and begins to serve.
     ///
+    /// `sendingAhead`: which deliveries `deliver` gets before they may be sent, behind an `OutputGate`.
+    ///
     /// `deliver` is called on the engine's thread, that of `HandOuts`, and the standby's threads. The engine calls
     /// `failed` at most once, on its thread, when the store can no longer be used.
     package func start(
@@ -69,6 +71,7 @@ package final class EngineThread: Sendable {
         limits: EngineLimits,
         readTransaction: TimeAmount,
         memory: EngineMemory,
+        sendingAhead: SendingAhead = SendingAhead(isOn: false),
         deliver: @escaping @Sendable (EngineDelivery) -> Void,
         failed: @escaping @Sendable (StoreError) -> Void
     ) async throws(StoreError) -> Opened {
@@ -85,6 +88,7 @@ package final class EngineThread: Sendable {
                     limits: limits,
                     readTransaction: readTransaction,
                     memory: memory,
+                    sendingAhead: sendingAhead,
                     opened: { continuation.resume(returning: $0) },
                     deliver: deliver,
                     failed: failed
@@ -147,6 +151,7 @@ package final class EngineThread: Sendable {
         limits: EngineLimits,
         readTransaction: TimeAmount,
         memory: EngineMemory,
+        sendingAhead: SendingAhead,
         opened: (Result<Opened, StoreError>) -> Void,
         deliver: @escaping @Sendable (EngineDelivery) -> Void,
         failed: (StoreError) -> Void
@@ -195,7 +200,7 @@ package final class EngineThread: Sendable {
             )
             // The thread keeps the connection that writes: no other one uses it.
             store.access {
-                self.serve(engine, readTransaction: readTransaction, deliver: deliver, failed: failed)
+                self.serve(engine, readTransaction: readTransaction, sendingAhead, deliver: deliver, failed: failed)
             }
             _ = self.finish(engine)
             do throws(StoreError) {
@@ -211,12 +216,14 @@ package final class EngineThread: Sendable {
     private func serve(
         _ engine: Engine,
         readTransaction: TimeAmount,
+        _ sendingAhead: SendingAhead,
         deliver: @escaping @Sendable (EngineDelivery) -> Void,
         failed: (StoreError) -> Void
     ) {
         var spin = SpinThenPark(processors: System.coreCount)
         var ioEffectCount = engine.ioEffectCount
         var division = BatchDivision()
+        var sendingAhead = sendingAhead
         var readsInProgress = 0
         while let batch = self.nextBatch(engine, &spin, division) {
             let start = DispatchTime.now().uptimeNanoseconds
@@ -256,7 +263,7 @@ package final class EngineThread: Sendable {
                     syncNanoseconds: self.handOuts.lastSyncNanoseconds
                 )
             }
-            self.handOut(delivery, of: batch, engine, start: start, deliver)
+            self.handOut(delivery, of: batch, engine, start: start, &sendingAhead, deliver)
             self.checkpointIfDue(engine)
             if let failure = engine.failure {
                 // Requests still in the mailbox must not be acknowledged; their connections close.
@@ -277,20 +284,33 @@ package final class EngineThread: Sendable {
         of batch: Mailbox.Batch,
         _ engine: Engine,
         start: UInt64,
+        _ sendingAhead: inout SendingAhead,
         _ deliver: @escaping @Sendable (EngineDelivery) -> Void
     ) {
         let handOut = engine.takeHandOut(turn: batch.turn, hasWrites: batch.writeCount > 0)
         let hasWrites = batch.writeCount > 0
         let hasMore = engine.failure == nil && (engine.hasBacklog || self.mailbox.withLockedValue { $0.hasRequests })
+        let recipients = hasMore || !handOut.hasUpdate ? nil : sendingAhead.recipients(of: delivery.effects)
         do throws(StoreError) {
-            try self.handOuts.handOut(engine.logSync, hasMore: hasMore, failed: { self.ask { _ in } }) {
+            let gate = try self.handOuts.handOut(
+                engine.logSync,
+                hasMore: hasMore,
+                ahead: recipients.map { recipients in
+                    { gate in
+                        handOut.ahead(to: recipients) { deliver(delivery.behind(gate)) }
+                        self.onStage?(.ahead, delivery.inputs)
+                    }
+                },
+                failed: { self.ask { _ in } }
+            ) { gate in
                 if hasWrites {
                     let end = DispatchTime.now().uptimeNanoseconds
                     self.commitTimes.withLockedValue { $0.record(end - start, now: end) }
                 }
-                handOut { deliver(delivery) }
+                handOut { if let gate { gate.open() } else { deliver(delivery) } }
                 self.onStage?(.handedOut, delivery.inputs)
             }
+            if let gate { sendingAhead.note(wasRefused: gate.wasRefused) }
         } catch {
             engine.fail(error)
         }

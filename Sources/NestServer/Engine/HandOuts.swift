@@ -38,30 +38,41 @@ final class HandOuts: Sendable {
 
     /// Calls `body` when everything is durable that was committed before: on this thread, or on the other one if
     /// `hasMore`, which says whether more waits for the engine. `failed`: called on the other thread instead of `body`.
+    /// `ahead`: called before a sync on this thread, with the gate that `body` gets then. Returns this gate.
     func handOut(
         _ sync: LogSync?,
         hasMore: Bool,
+        ahead: ((OutputGate) -> Void)?,
         failed: @escaping @Sendable () -> Void,
-        _ body: @escaping @Sendable () -> Void
-    ) throws(StoreError) {
-        guard let sync else { return body() }
-        try self.finish()
-        guard sync.isPending else { return body() }
+        _ body: @escaping @Sendable (OutputGate?) -> Void
+    ) throws(StoreError) -> OutputGate? {
+        if sync != nil { try self.finish() }
+        guard let sync, sync.isPending else {
+            body(nil)
+            return nil
+        }
         guard hasMore else {
+            let gate = ahead.map { ahead in
+                let gate = OutputGate()
+                ahead(gate)
+                return gate
+            }
             do throws(StoreError) {
                 try self.sync(sync)
             } catch {
+                gate?.drop()
                 self.failure.withLockedValue { $0 = error }
                 throw error
             }
-            return body()
+            body(gate)
+            return gate
         }
         self.isIdle.lock()
         self.isIdle.unlock(withValue: false)
         self.thread.submit { _ in
             do throws(StoreError) {
                 try self.sync(sync)
-                body()
+                body(nil)
             } catch {
                 self.failure.withLockedValue { $0 = error }
                 failed()
@@ -69,6 +80,7 @@ final class HandOuts: Sendable {
             self.isIdle.lock()
             self.isIdle.unlock(withValue: true)
         }
+        return nil
     }
 
     private func sync(_ sync: LogSync) throws(StoreError) {

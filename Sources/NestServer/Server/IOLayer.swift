@@ -75,6 +75,9 @@ final class IOLayer: Sendable {
         )
     }
 
+    /// Whether the server is a node of a cluster.
+    var hasPeers: Bool { self.replica != nil }
+
     var levels: ServerMetrics.Levels {
         ServerMetrics.Levels(
             connections: self.limiter.count,
@@ -91,8 +94,13 @@ final class IOLayer: Sendable {
         self.replica?.take(delivery.effects)
         let concerned = ConnectionLoop.concerned(by: delivery.effects, self.loops)
         for loop in concerned {
+            let statistics = { @Sendable in self.metrics.statistics(self.levels, commits()) }
             loop.eventLoop.execute {
-                loop.deliver(delivery.effects) { self.metrics.statistics(self.levels, commits()) }
+                if let gate = delivery.gate {
+                    loop.deliver(delivery.effects, gate, serverStatistics: statistics)
+                } else {
+                    loop.deliver(delivery.effects, serverStatistics: statistics)
+                }
                 withExtendedLifetime(delivery) {}
             }
         }

@@ -190,6 +190,8 @@ package final class Server: Service {
                 ),
                 readTransaction: configuration.timing.readTransaction,
                 memory: io.engineMemory,
+                // In a cluster others get the effects as well, and with TLS no connection can use a gate.
+                sendingAhead: SendingAhead(isOn: !io.hasPeers && configuration.tls == nil),
                 deliver: { io.deliver($0) { engine.recentCommits } },
                 failed: { failure in
                     self.failure.withLockedValue { $0 = failure }

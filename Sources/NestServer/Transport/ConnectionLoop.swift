@@ -34,6 +34,8 @@ package final class ConnectionLoop: Sendable {
         var lastRejected: (reason: CloseReason, addressText: String)?
         var peers = LoopPeers()
         var lateMarks = LateMarks()
+        /// Holds the output of the delivery under way back.
+        var gate: OutputGate?
         /// Whether the next late marks will be sent after a pause.
         var isSendingMarks = false
     }
@@ -176,11 +178,48 @@ package final class ConnectionLoop: Sendable {
         change(&self.state.value.counts)
     }
 
+    /// The gate of the delivery under way, if it has one.
+    var gate: OutputGate? { self.state.value.gate }
+
+    /// Delivers effects that may not be durable yet: their frames go through the gate. Waits until it is open if one of
+    /// the recipients cannot use it.
+    func deliver(
+        _ effects: [EngineEffect],
+        _ gate: OutputGate,
+        serverStatistics: @escaping @Sendable () -> [Statistic]
+    ) {
+        let delivery = self.delivery(effects, serverStatistics)
+        if gate.phase != .open, self.canUseGate(delivery) {
+            self.state.value.gate = gate
+            self.deliver(delivery)
+            self.state.value.gate = nil
+        } else if !gate.refuse({
+            self.eventLoop.execute { self.deliver(effects, serverStatistics: serverStatistics) }
+        }) {
+            self.deliver(delivery)
+        }
+    }
+
+    /// Whether all frames of a delivery go to their sockets in one turn, past the channels.
+    private func canUseGate(_ delivery: Delivery) -> Bool {
+        delivery.frameByteCount.map { $0 <= OutputGate.bytesMax } ?? false
+            && delivery.items.allSatisfy { item in
+                item.recipients.allSatisfy { self.connection($0)?.mayUseGate() ?? true }
+            }
+    }
+
     /// Delivers the effects to their recipients on this loop, and flushes each connection once.
     func deliver(_ effects: [EngineEffect], serverStatistics: () -> [Statistic]) {
+        self.deliver(self.delivery(effects, serverStatistics))
+    }
+
+    private func delivery(_ effects: [EngineEffect], _ serverStatistics: () -> [Statistic]) -> Delivery {
         let owns: ((ConnectionID) -> Bool)? = self.loopCount == 1 ? nil : { self.owns($0) }
         let effects = self.state.value.peers.hasPorts ? self.routed(effects) : effects
-        let delivery = Delivery(effects, of: owns, serverStatistics: serverStatistics)
+        return Delivery(effects, of: owns, serverStatistics: serverStatistics)
+    }
+
+    private func deliver(_ delivery: Delivery) {
         self.count { $0.deliveries += delivery.pushCount }
         let connections = self.state.value.connections
         // Taken out of the box, each access to which checks the thread.

@@ -57,6 +57,23 @@ struct StandbyTests {
         fixture.engine.share.sessions.release(number)
     }
 
+    /// An answer would arrive after effects that were delivered ahead, and could show the state before them.
+    @Test func theStandbyAnswersNoRecipientOfWhatIsNotHandedOutYet() throws {
+        let fixture = try EngineFixture(isVolatile: true)
+        let writer = try fixture.connect(session: 1).connection
+        let reader = try fixture.connect(session: 2).connection
+        let share = self.share(fixture)
+        let handOut = fixture.engine.takeHandOut(turn: 2, hasWrites: true)
+        var isDelivered = false
+        handOut.ahead(to: [writer]) { isDelivered = true }
+        #expect(isDelivered)
+        #expect(share.client(writer) == nil && share.client(reader) != nil)
+        #expect(!share.handOut(to: writer, if: { _ in true }) {} && share.handOut(to: reader, if: { _ in true }) {})
+        handOut {}
+        #expect(share.client(writer) != nil)
+        #expect(share.handOut(to: writer, if: { _ in true }) {})
+    }
+
     @Test func aRevokedTokenEndsAConnectionWelcomedByTheStandby() throws {
         let fixture = try EngineFixture(isVolatile: true)
         let connection = fixture.newConnection()

@@ -1,54 +1,20 @@
 import Glibc
 import NIOCore
+import NestEngine
 import NestServer
 import Testing
 
 struct DirectOutputTests {
-    /// Two connected sockets; the first one's buffer is small.
-    private final class Sockets {
-        let near: CInt
-        private(set) var far: CInt
-
-        init() throws {
-            var descriptors: [CInt] = [-1, -1]
-            try #require(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &descriptors) == 0)
-            (self.near, self.far) = (descriptors[0], descriptors[1])
-            var bytes: CInt = 8 << 10
-            setsockopt(self.near, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<CInt>.size))
-        }
-
-        deinit {
-            close(self.near)
-            self.closeFar()
-        }
-
-        func closeFar() {
-            if self.far >= 0 { close(self.far) }
-            self.far = -1
-        }
-
-        /// Returns what has arrived.
-        func received() -> [UInt8] {
-            var result: [UInt8] = []
-            var bytes = [UInt8](repeating: 0, count: 64 << 10)
-            while true {
-                let count = recv(self.far, &bytes, bytes.count, CInt(MSG_DONTWAIT))
-                guard count > 0 else { return result }
-                result += bytes.prefix(count)
-            }
-        }
-    }
-
     private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 / 7) } }
 
-    private static func output(_ sockets: Sockets) -> DirectOutput {
+    private static func output(_ sockets: ConnectedSockets) -> DirectOutput {
         var output = DirectOutput()
         output.open(sockets.near)
         return output
     }
 
     @Test func smallWritesAreJoinedAndArriveWithOneFlush() throws {
-        let sockets = try Sockets()
+        let sockets = try ConnectedSockets()
         var output = Self.output(sockets)
         let shared = ByteBuffer(bytes: [1, 2])
         output.hold(shared)
@@ -61,7 +27,7 @@ struct DirectOutputTests {
     }
 
     @Test func onlySmallWritesAreJoined() throws {
-        let sockets = try Sockets()
+        let sockets = try ConnectedSockets()
         var output = Self.output(sockets)
         #expect(output.hasRoom(for: DirectOutput.joinedBytesMax + 1))
         output.hold(ByteBuffer(bytes: [1]))
@@ -71,7 +37,7 @@ struct DirectOutputTests {
 
     /// A full socket takes a part, and then nothing.
     @Test func whatAFullSocketDoesNotAcceptIsReturned() throws {
-        let sockets = try Sockets()
+        let sockets = try ConnectedSockets()
         var output = Self.output(sockets)
         let bytes = Self.bytes(1 << 20)
         output.hold(ByteBuffer(bytes: bytes))
@@ -88,7 +54,7 @@ struct DirectOutputTests {
     }
 
     @Test func aBrokenSocketAcceptsNothing() throws {
-        let sockets = try Sockets()
+        let sockets = try ConnectedSockets()
         var output = Self.output(sockets)
         sockets.closeFar()
         output.hold(ByteBuffer(bytes: [1, 2]))
@@ -96,13 +62,41 @@ struct DirectOutputTests {
     }
 
     @Test func nothingIsWrittenAfterTheEnd() throws {
-        let sockets = try Sockets()
+        let sockets = try ConnectedSockets()
         var output = Self.output(sockets)
         output.hold(ByteBuffer(bytes: [1]))
-        output.close()
+        output.close(ConnectionID(1))
         #expect(!output.isOpen)
         #expect(!output.holdsBytes)
         #expect(output.flush() == nil)
+        #expect(sockets.received().isEmpty)
+    }
+
+    @Test func aGateGetsTheBytesUntilItIsOpen() throws {
+        let sockets = try ConnectedSockets()
+        var output = Self.output(sockets)
+        let gate = OutputGate()
+        output.hold(ByteBuffer(bytes: [1]))
+        #expect(output.flush(into: gate, of: ConnectionID(1)) {})
+        #expect(!output.holdsBytes && output.gate === gate)
+        #expect(sockets.received().isEmpty)
+        gate.open()
+        #expect(sockets.received() == [1])
+        #expect(output.leaveGate(ConnectionID(1)) == nil && output.gate == nil)
+        output.hold(ByteBuffer(bytes: [2]))
+        #expect(!output.flush(into: gate, of: ConnectionID(1)) {})
+        #expect(output.flush() == nil)
+        #expect(sockets.received() == [2])
+    }
+
+    @Test func atTheEndTheBytesInAGateAreDropped() throws {
+        let sockets = try ConnectedSockets()
+        var output = Self.output(sockets)
+        let gate = OutputGate()
+        output.hold(ByteBuffer(bytes: [1]))
+        #expect(output.flush(into: gate, of: ConnectionID(1)) {})
+        output.close(ConnectionID(1))
+        gate.open()
         #expect(sockets.received().isEmpty)
     }
 }

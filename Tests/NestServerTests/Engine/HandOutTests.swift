@@ -19,6 +19,8 @@ extension SocketTests {
             var receipts: [Revision] = []
             var moments: [(revision: Revision, eventCount: Int)] = []
             var failure: StoreError?
+            /// Batches that were delivered behind a gate.
+            var aheadCount = 0
         }
 
         private static func insert(_ title: String) -> WriteTransaction {
@@ -39,7 +41,8 @@ extension SocketTests {
             let gate = EngineGate()
             let handedOut = NIOLockedValueBox(HandedOut())
 
-            init(checkpointPages: Int = 50) async throws {
+            /// `isAhead`: whether small batches are delivered behind a gate, before the sync.
+            init(checkpointPages: Int = 50, isAhead: Bool = false) async throws {
                 let (disk, gate, handedOut) = (FaultyDisk(watching: self.directory.path), self.gate, self.handedOut)
                 self.disk = disk
                 self.thread = EngineThread { gate.pass($0, $1) }
@@ -52,15 +55,21 @@ extension SocketTests {
                     configuration,
                     limits: EngineLimits(diskFreeBytesMin: 0),
                     readTransaction: .seconds(600),
-                    memory: EngineMemory()
+                    memory: EngineMemory(),
+                    sendingAhead: SendingAhead(isOn: isAhead, pause: 0)
                 ) { delivery in
-                    let count = disk.eventCount
-                    for case .reply(_, _, .receipt(let receipt)) in delivery.effects {
-                        handedOut.withLockedValue { state in
-                            state.receipts.append(receipt.revision)
-                            state.moments.append((receipt.revision, count))
+                    let note = { @Sendable in
+                        let count = disk.eventCount
+                        for case .reply(_, _, .receipt(let receipt)) in delivery.effects {
+                            handedOut.withLockedValue { state in
+                                state.receipts.append(receipt.revision)
+                                state.moments.append((receipt.revision, count))
+                            }
                         }
                     }
+                    guard let gate = delivery.gate else { return note() }
+                    handedOut.withLockedValue { $0.aheadCount += 1 }
+                    precondition(gate.refuse(note), "the engine's thread has not opened the gate yet")
                 } failed: { failure in
                     handedOut.withLockedValue { $0.failure = $0.failure ?? failure }
                 }
@@ -73,6 +82,12 @@ extension SocketTests {
             func submit(_ number: Int, requestID: Int) {
                 let write = SocketTests.HandOutTests.insert("\(number) \(requestID)")
                 self.thread.submit([.request(.init(UInt64(number)), requestID: UInt32(requestID), .transaction(write))])
+            }
+
+            func waitForReceipts(_ count: Int) async throws {
+                try await waitUntil("\(count) receipts", every: .milliseconds(1)) {
+                    self.handedOut.withLockedValue { $0.receipts.count } == count
+                }
             }
 
             /// Returns how many moments were handed out before they were durable.
@@ -107,8 +122,8 @@ extension SocketTests {
         }
 
         /// Writes in bursts, so that some turns find more in the mailbox and others do not.
-        @Test func whatIsHandedOutIsDurable() async throws {
-            let engine = try await Engine()
+        @Test(arguments: [false, true]) func whatIsHandedOutIsDurable(isAhead: Bool) async throws {
+            let engine = try await Engine(isAhead: isAhead)
             var random = SeededRandom(seed: 7)
             var count = 0
             for round in 0..<60 {
@@ -122,22 +137,24 @@ extension SocketTests {
                     engine.submit(1, requestID: count)
                 }
                 if random.oneIn(3) { try await Task.sleep(for: .milliseconds(1)) }
+                // After that the engine has nothing to do, and the next turn may go ahead.
+                if random.oneIn(3) { try await engine.waitForReceipts(count) }
             }
-            let expected = count
-            try await waitUntil("all receipts") { engine.handedOut.withLockedValue { $0.receipts.count } == expected }
+            try await engine.waitForReceipts(count)
             try await engine.thread.stop()
             let receipts = engine.handedOut.withLockedValue { $0.receipts }
             #expect(receipts == receipts.sorted())
+            #expect((engine.handedOut.withLockedValue { $0.aheadCount } > 0) == isAhead)
             #expect(try engine.lostMoments(isSynced: true) == 0)
             // Tests the test.
             #expect(try engine.lostMoments(isSynced: false) > 0)
         }
 
         /// The engine's thread syncs, and fails once. A checkpoint is due, but would sync anew, and succeed.
-        @Test func afterAFailedSyncTheFileIsLeftAlone() async throws {
-            let engine = try await Engine(checkpointPages: 1)
+        @Test(arguments: [false, true]) func afterAFailedSyncTheFileIsLeftAlone(isAhead: Bool) async throws {
+            let engine = try await Engine(checkpointPages: 1, isAhead: isAhead)
             engine.submit(1, requestID: 1)
-            try await waitUntil("the first receipt") { engine.handedOut.withLockedValue { $0.receipts.count } == 1 }
+            try await engine.waitForReceipts(1)
             // The checkpoint after it has ended when the next turn begins. The commit after a checkpoint also syncs the
             // head of the log, so the fault is set when the next turn has committed.
             engine.gate.holdNextWrite(.performed)
@@ -156,7 +173,7 @@ extension SocketTests {
         @Test func afterAFailedSyncOnTheOtherThreadNothingIsHandedOut() async throws {
             let engine = try await Engine()
             engine.submit(1, requestID: 1)
-            try await waitUntil("the first receipt") { engine.handedOut.withLockedValue { $0.receipts.count } == 1 }
+            try await engine.waitForReceipts(1)
             engine.gate.holdNextWrite(.performed)
             engine.submit(1, requestID: 2)
             try engine.gate.waitUntilHeld()

@@ -169,6 +169,13 @@ final class ServerRawConnection {
         return self.inbound.readableBytes
     }
 
+    /// Whether bytes have arrived that nothing has read yet.
+    var hasBytes: Bool {
+        var byte: UInt8 = 0
+        return self.inbound.readableBytes > 0
+            || recv(self.descriptor, &byte, 1, CInt(MSG_DONTWAIT) | CInt(MSG_PEEK)) > 0
+    }
+
     // MARK: Statistics
 
     /// Returns the value of a server statistic.
