@@ -112,7 +112,7 @@ extension ClientConnection {
     }
 
     func finishIfDrained() {
-        if self.machine.phase == .draining, self.isIdle, !self.waitsForGate() { self.finish(.shutdown) }
+        if self.machine.phase == .draining, !self.awaitGate(), self.isIdle { self.finish(.shutdown) }
     }
 
     /// Whether no request, transfer or output is left.

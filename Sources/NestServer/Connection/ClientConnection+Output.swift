@@ -138,19 +138,19 @@ extension ClientConnection {
 
 /// Output of a batch that is not durable yet.
 extension ClientConnection {
-    /// Returns whether the output of a delivery can go through a gate: nothing is before it.
-    func mayUseGate() -> Bool {
+    /// Prepares the connection for a delivery through a gate. Returns false if other output may be before it.
+    func prepareForGate() -> Bool {
         if self.direct.gate?.isDone == true { self.leaveGate() }
         return self.closing == nil && self.direct.isOpen && self.direct.gate == nil && self.output.mayWriteAtOnce
             && self.isChannelEmpty
     }
 
-    /// Returns whether the connection must wait for a gate before it can end. If so, it will be settled when the gate
-    /// is open.
-    func waitsForGate() -> Bool {
-        guard let gate = self.direct.gate, !gate.isDone else { return false }
-        _ = gate.setAside(self.id)
-        return true
+    /// Returns true if the connection must wait for a gate before it can end. It is settled when the gate is open.
+    func awaitGate() -> Bool {
+        guard let gate = self.direct.gate else { return false }
+        if !gate.isDone, gate.setAside(self.id) { return true }
+        self.leaveGate()
+        return false
     }
 
     /// Called before every write. Sets aside what waits for a closed gate, unless the write is of the same delivery.
@@ -171,9 +171,12 @@ extension ClientConnection {
 
     private func leaveGate() {
         switch self.direct.leaveGate(self.id) {
-        case .none: self.output.notePassedOn()
-        case .aside(let bytes): self.send(bytes)
-        case .refused(let rest):
+        case .none: break
+        case .aside(let bytes):
+            self.output.takeBack(bytes.readableBytes)
+            self.send(bytes)
+        case .unsent(let rest):
+            self.output.noteUnsent(rest.readableBytes)
             self.context?.write(self.wrapOutboundOut(rest), promise: nil)
             self.context?.flush()
         }

@@ -137,9 +137,11 @@ final class ClientConnection: ChannelDuplexHandler {
     }
 
     /// Called after every event. Handles received frames that had to wait, writes what the socket accepts, passes
-    /// inputs to the engine, and ends a draining connection that is idle.
+    /// inputs to the engine, and ends a draining connection that is idle. After a delivery through a gate it only
+    /// writes that; the loop calls it again without the gate.
     func settle() {
         self.output.endDelivery()
+        guard self.loop.gate == nil else { return self.pump() }
         if self.closing == nil {
             self.handleInbound()
             self.pump()

@@ -52,10 +52,20 @@ package struct ConnectionOutput: Sendable {
     /// Records that the channel has passed on all bytes written so far.
     package mutating func notePassedOn() { self.passedOnByteCount = self.writtenByteCount }
 
-    /// Returns the number of bytes written since the last call.
+    /// Records that the channel gets the last `byteCount` of the bytes written so far.
+    package mutating func noteUnsent(_ byteCount: Int) { self.passedOnByteCount = self.writtenByteCount - byteCount }
+
+    /// Records that `byteCount` of the bytes written so far will be written again.
+    package mutating func takeBack(_ byteCount: Int) {
+        self.writtenByteCount -= byteCount
+        self.passedOnByteCount = min(self.passedOnByteCount, self.writtenByteCount)
+    }
+
+    /// Returns the number of bytes written since the last call. Bytes that are written again count once.
     package mutating func takeUnreported() -> Int {
-        defer { self.reportedByteCount = self.writtenByteCount }
-        return self.writtenByteCount - self.reportedByteCount
+        let count = max(0, self.writtenByteCount - self.reportedByteCount)
+        self.reportedByteCount += count
+        return count
     }
 
     /// Returns whether this delivery is the first since the last `settle`.

@@ -7,13 +7,13 @@ import Synchronization
 /// Holds the output of a batch until the batch is durable. Then the thread that opens the gate sends it.
 ///
 /// While the disk syncs the log, event loops make the frames of a small batch. When the sync has ended, no other thread
-/// must wake before the clients get them.
+/// has to wake before the clients get them.
 ///
 /// A gate sends to a `dup` of a connection's descriptor, because the connection may close at any time. Other output of
 /// the connection does not wait: the connection sets the bytes in the gate aside, and writes them itself when the gate
 /// is open.
 package final class OutputGate: Sendable {
-    /// The most bytes of one event loop that a gate holds.
+    /// The most bytes of the frames of one delivery, each frame counted once.
     package static let bytesMax = 64 << 10
 
     package enum Phase: Sendable { case closed, open, dropped }
@@ -21,7 +21,7 @@ package final class OutputGate: Sendable {
     /// What a connection must write, now that the gate is open.
     package enum Rest: Equatable, Sendable {
         /// The socket has not accepted these bytes. They may be the end of a frame: nothing may come before them.
-        case refused(ByteBuffer)
+        case unsent(ByteBuffer)
         /// Whole frames that were set aside.
         case aside(ByteBuffer)
     }
@@ -51,8 +51,8 @@ package final class OutputGate: Sendable {
         var phase = Phase.closed
         /// Few: see `SendingAhead`.
         var held: [Held] = []
-        var refusals: [@Sendable () -> Void] = []
-        var wasRefused = false
+        var waiters: [@Sendable () -> Void] = []
+        var hadWaiters = false
 
         func index(of connection: ConnectionID) -> Int? { self.held.firstIndex { $0.connection == connection } }
     }
@@ -73,8 +73,8 @@ package final class OutputGate: Sendable {
     /// Whether the gate is open and the sockets have accepted everything.
     package var isDone: Bool { self.done.load(ordering: .acquiring) }
 
-    /// Whether an event loop could not use the gate.
-    package var wasRefused: Bool { self.state.withLockedValue { $0.wasRefused } }
+    /// Whether an event loop has waited, because it could not use the gate.
+    package var hadWaiters: Bool { self.state.withLockedValue { $0.hadWaiters } }
 
     // MARK: Called on event loops
 
@@ -119,16 +119,18 @@ package final class OutputGate: Sendable {
             var held = state.held.remove(at: index)
             held.closeDescriptor()
             guard state.phase == .open, held.bytes.readableBytes > 0 else { return nil }
-            return held.isAside ? .aside(held.bytes) : .refused(held.bytes)
+            return held.isAside ? .aside(held.bytes) : .unsent(held.bytes)
         }
     }
 
     /// Calls `deliver` on the thread that opens the gate, because the event loop cannot give it all bytes of the batch.
     /// Returns false if the gate is open already.
-    package func refuse(_ deliver: @escaping @Sendable () -> Void) -> Bool {
+    package func whenOpen(_ deliver: @escaping @Sendable () -> Void) -> Bool {
         self.state.withLockedValue { state in
-            state.wasRefused = true
-            if state.phase == .closed { state.refusals.append(deliver) }
+            if state.phase == .closed {
+                state.hadWaiters = true
+                state.waiters.append(deliver)
+            }
             return state.phase != .open
         }
     }
@@ -141,13 +143,13 @@ package final class OutputGate: Sendable {
             state.phase = .open
             let isSent = state.held.indices.map { state.held[$0].send() }
             for index in state.held.indices { state.held[index].closeDescriptor() }
-            defer { state.refusals = [] }
+            defer { state.waiters = [] }
             guard isSent.contains(false) else {
                 state.held = []
                 self.done.store(true, ordering: .releasing)
-                return state.refusals
+                return state.waiters
             }
-            return state.held.map(\.opened) + state.refusals
+            return state.held.map(\.opened) + state.waiters
         }
         for call in calls { call() }
     }
@@ -156,7 +158,7 @@ package final class OutputGate: Sendable {
     package func drop() {
         self.state.withLockedValue { state in
             state.phase = .dropped
-            state.refusals = []
+            state.waiters = []
         }
     }
 }

@@ -310,7 +310,7 @@ package final class EngineThread: Sendable {
                 handOut { if let gate { gate.open() } else { deliver(delivery) } }
                 self.onStage?(.handedOut, delivery.inputs)
             }
-            if let gate { sendingAhead.note(wasRefused: gate.wasRefused) }
+            if let gate { sendingAhead.note(hadWaiters: gate.hadWaiters) }
         } catch {
             engine.fail(error)
         }

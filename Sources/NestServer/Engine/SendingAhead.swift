@@ -42,16 +42,16 @@ package struct SendingAhead: Sendable {
             else { return nil }
         }
         guard !recipients.isEmpty else { return nil }
-        guard self.left <= 1 else {
+        guard self.left == 0 else {
             self.left -= 1
             return nil
         }
         return recipients
     }
 
-    /// Records whether an event loop could not use the gate of the last batch that went ahead.
-    package mutating func note(wasRefused: Bool) {
-        if wasRefused { self.left = self.pause + 1 }
+    /// Records whether an event loop has waited for the gate of the last batch that went ahead.
+    package mutating func note(hadWaiters: Bool) {
+        if hadWaiters { self.left = self.pause }
     }
 }
 

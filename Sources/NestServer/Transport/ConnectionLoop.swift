@@ -34,7 +34,7 @@ package final class ConnectionLoop: Sendable {
         var lastRejected: (reason: CloseReason, addressText: String)?
         var peers = LoopPeers()
         var lateMarks = LateMarks()
-        /// Holds the output of the delivery under way back.
+        /// Gets the output of the delivery under way.
         var gate: OutputGate?
         /// Whether the next late marks will be sent after a pause.
         var isSendingMarks = false
@@ -181,8 +181,8 @@ package final class ConnectionLoop: Sendable {
     /// The gate of the delivery under way, if it has one.
     var gate: OutputGate? { self.state.value.gate }
 
-    /// Delivers effects that may not be durable yet: their frames go through the gate. Waits until it is open if one of
-    /// the recipients cannot use it.
+    /// Delivers effects that may not be durable yet: their frames go through the gate. Waits until it is open if a
+    /// recipient cannot use it.
     func deliver(
         _ effects: [EngineEffect],
         _ gate: OutputGate,
@@ -193,7 +193,8 @@ package final class ConnectionLoop: Sendable {
             self.state.value.gate = gate
             self.deliver(delivery)
             self.state.value.gate = nil
-        } else if !gate.refuse({
+            for id in Set(delivery.items.lazy.flatMap(\.recipients)) { self.connection(id)?.settle() }
+        } else if !gate.whenOpen({
             self.eventLoop.execute { self.deliver(effects, serverStatistics: serverStatistics) }
         }) {
             self.deliver(delivery)
@@ -204,7 +205,7 @@ package final class ConnectionLoop: Sendable {
     private func canUseGate(_ delivery: Delivery) -> Bool {
         delivery.frameByteCount.map { $0 <= OutputGate.bytesMax } ?? false
             && delivery.items.allSatisfy { item in
-                item.recipients.allSatisfy { self.connection($0)?.mayUseGate() ?? true }
+                item.recipients.allSatisfy { self.connection($0)?.prepareForGate() ?? true }
             }
     }
 

@@ -69,7 +69,7 @@ extension SocketTests {
                     }
                     guard let gate = delivery.gate else { return note() }
                     handedOut.withLockedValue { $0.aheadCount += 1 }
-                    precondition(gate.refuse(note), "the engine's thread has not opened the gate yet")
+                    precondition(gate.whenOpen(note), "the engine's thread has not opened the gate yet")
                 } failed: { failure in
                     handedOut.withLockedValue { $0.failure = $0.failure ?? failure }
                 }

@@ -48,11 +48,11 @@ struct SendingAheadTests {
         }
     }
 
-    @Test func afterARefusalSomeBatchesGoTheOrdinaryWay() {
+    @Test func afterAWaitSomeBatchesGoTheOrdinaryWay() {
         var ahead = SendingAhead(isOn: true, pause: 3)
-        ahead.note(wasRefused: false)
+        ahead.note(hadWaiters: false)
         #expect(ahead.recipients(of: [Self.reply(1)]) != nil)
-        ahead.note(wasRefused: true)
+        ahead.note(hadWaiters: true)
         for _ in 0..<3 { #expect(ahead.recipients(of: [Self.reply(1)]) == nil) }
         #expect(ahead.recipients(of: [Self.reply(1)]) != nil)
     }

@@ -30,11 +30,15 @@ final class ConnectedSockets {
     }
 
     /// Returns what has arrived.
-    func received() -> [UInt8] {
+    func received() -> [UInt8] { Self.receive(self.far) }
+
+    func receivedNear() -> [UInt8] { Self.receive(self.near) }
+
+    private static func receive(_ descriptor: CInt) -> [UInt8] {
         var result: [UInt8] = []
         var bytes = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            let count = recv(self.far, &bytes, bytes.count, CInt(MSG_DONTWAIT))
+            let count = recv(descriptor, &bytes, bytes.count, CInt(MSG_DONTWAIT))
             guard count > 0 else { return result }
             result += bytes.prefix(count)
         }
