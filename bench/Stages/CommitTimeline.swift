@@ -9,7 +9,7 @@ package enum CommitStage: Int, CaseIterable, CustomStringConvertible {
         case .mailbox: "loop decodes, engine wakes"
         case .execution: "engine executes, logs, makes diffs"
         case .disk: "fdatasync"
-        case .outbox: "frames made, if not during fdatasync"
+        case .outbox: "frames, if not made yet"
         case .output: "writes to sockets"
         case .answer: "client wakes, reads"
         }

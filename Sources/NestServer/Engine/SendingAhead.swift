@@ -3,16 +3,17 @@ import NestEngine
 /// Decides which batches the event loops get before they are durable, behind an `OutputGate`.
 ///
 /// Small ones: for these the time in which the event loop wakes and makes frames after the sync is a large part. With
-/// more clients the engine's thread had better begin the next batch than send.
+/// more clients it is better if the engine's thread begins the next batch, and does not send.
 package struct SendingAhead: Sendable {
     /// With more, the engine's thread would send for longer than the event loop needs to wake.
     package static let recipientsMax = 16
     /// Connections whose requests the batch answers.
     package static let writersMax = 4
+    /// So that looking at the effects takes no time that shows.
     package static let effectsMax = 32
     /// Bytes of all diffs together.
     package static let diffBytesMax = 8 << 10
-    /// How many batches go the ordinary way after one that an event loop could not use, for example because of TLS.
+    /// How many batches go the ordinary way after one that an event loop could not use, for example for a WebSocket.
     package static let pause = 64
 
     private let isOn: Bool

@@ -264,7 +264,7 @@ extension SocketTests {
                     for connection in [writer, subscriber] {
                         while let frame = try connection.frame() {
                             let type = try #require(MessageType(rawValue: frame.type))
-                            #expect([.error, .goAway].contains(type), "\(type)")
+                            #expect([.error, .goAway, .ping].contains(type), "\(type)")
                         }
                     }
                     try await stopped
