@@ -95,8 +95,8 @@ package struct ComputedChanges {
         var pairing = Pairing()
         for versions in self.pairs.values {
             for (row, isBefore) in [(versions.before, true), (versions.after, false)] {
-                guard let row, row.values[ownerSlot].referenceValue == owner,
-                    let id = row.values[targetSlot].referenceValue
+                guard let row, row.values.reference(ownerSlot) == owner,
+                    let id = row.values.reference(targetSlot)
                 else { continue }
                 if isBefore { pairing.before[id] = row } else { pairing.after[id] = row }
             }

@@ -11,7 +11,7 @@ extension ResultSource {
         _ objects: Objects
     ) throws(Objects.Failure) -> Bool {
         guard self.hasKind(row.entity) else { return false }
-        if case .owned(let slot, _, let owner) = self.membership, row.values[slot].referenceValue != owner {
+        if case .owned(let slot, _, let owner) = self.membership, row.values.reference(slot) != owner {
             return false
         }
         guard let filter = self.filter else { return true }
@@ -38,7 +38,7 @@ extension ResultSource {
         case .all:
             break
         case .owned(let slot, _, let owner):
-            guard row.values[slot].referenceValue == owner else { return nil }
+            guard row.values.reference(slot) == owner else { return nil }
         case .paired:
             // Paired results are computed: callers use the result's members instead.
             preconditionFailure("pairs decide the rows of a paired result")
@@ -109,9 +109,9 @@ extension RowChange {
     mutating func noteValues(from old: ObjectRow?, to new: ObjectRow?) {
         guard let old, self.before != nil else { return }
         if self.after == nil {
-            self.changed = old.values.enumerated().map { ($0, $1) }
+            self.changed = old.values.decoded.enumerated().map { ($0, $1) }
         } else if let new {
-            for slot in old.values.indices where old.values[slot] != new.values[slot] {
+            for slot in old.values.indices where !old.values.isSame(slot, as: new.values) {
                 self.changed.append((slot, old.values[slot]))
             }
         }

@@ -60,6 +60,25 @@ package struct CompiledComparison: Sendable {
         }
     }
 
+    /// Whether the comparison is true for a value in its byte form. A text that need not be folded is compared where it
+    /// is; other values are decoded.
+    package func isTrue(of value: EncodedValue) -> Bool {
+        guard !self.isDecimal, self.comparison.folding.isEmpty, case .text(let text) = value.content,
+            case .string(var wanted)? = self.values.first
+        else { return self.isTrue(of: value.decoded) }
+        return switch self.comparison.operator {
+        case .equal: wanted.withUTF8 { Self.isSame(text, UnsafeRawBufferPointer($0)) }
+        case .notEqual: !wanted.withUTF8 { Self.isSame(text, UnsafeRawBufferPointer($0)) }
+        case .contains, .beginsWith, .endsWith:
+            text.withMemoryRebound(to: UInt8.self) { text in wanted.withUTF8 { self.isTrue(of: text, $0) } }
+        default: self.isTrue(of: value.decoded)
+        }
+    }
+
+    private static func isSame(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+        a.count == b.count && a.elementsEqual(b)
+    }
+
     /// Whether the comparison is true for the values of a path with a to-many step, one for each object.
     package func isTrue(of values: some Sequence<AttributeValue>) -> Bool {
         switch self.comparison.quantifier {
@@ -108,17 +127,18 @@ package struct CompiledComparison: Sendable {
     private func textIsTrue(of value: AttributeValue) -> Bool {
         guard case .string(let raw) = value, case .string(var wanted) = self.values[0] else { return false }
         if let pattern = self.pattern { return pattern.matches(self.comparison.folding.fold(raw)) }
+        var text = self.comparison.folding.fold(raw)
+        return text.withUTF8 { text in wanted.withUTF8 { self.isTrue(of: text, $0) } }
+    }
+
+    /// CONTAINS, BEGINSWITH and ENDSWITH. Both texts are folded.
+    private func isTrue(of text: UnsafeBufferPointer<UInt8>, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
         // As in Cocoa, no text contains the empty text.
         guard !wanted.isEmpty else { return false }
-        var text = self.comparison.folding.fold(raw)
-        return text.withUTF8 { text in
-            wanted.withUTF8 { wanted in
-                switch self.comparison.operator {
-                case .beginsWith: text.starts(with: wanted)
-                case .endsWith: text.count >= wanted.count && text.suffix(wanted.count).elementsEqual(wanted)
-                default: self.search?.isFound(in: text) ?? false
-                }
-            }
+        return switch self.comparison.operator {
+        case .beginsWith: text.starts(with: wanted)
+        case .endsWith: text.count >= wanted.count && text.suffix(wanted.count).elementsEqual(wanted)
+        default: self.search?.isFound(in: text) ?? false
         }
     }
 }

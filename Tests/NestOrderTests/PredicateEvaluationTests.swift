@@ -22,6 +22,34 @@ import Testing
         )
     }
 
+    /// A value in its byte form is compared as the value.
+    @Test(arguments: Seeds.range(1..<41))
+    func encodedValuesAreComparedAsValues(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        func value() -> AttributeValue {
+            switch random.below(6) {
+            case 0: .null
+            case 1: .integer(Int64(random.below(3)))
+            case 2: .reference(ObjectID(1 + Int64(random.below(3))))
+            default: .string(["", "a", "é", "ab", "ÀB", "abab", "b"][random.below(7)])
+            }
+        }
+        let symbols: [Comparison.Operator] = [
+            .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .isIn, .contains, .beginsWith,
+            .endsWith, .like,
+        ]
+        for _ in 0..<500 {
+            let symbol = symbols[random.below(symbols.count)]
+            let values = symbol == .between ? [value(), value()] : [value()]
+            let comparison = Self.comparison(symbol, values, random.oneIn(2) ? [] : .caseInsensitive)
+            let tested = value()
+            var bytes = ByteWriter()
+            bytes.write(value: tested)
+            let isTrue = bytes.bytes.withUnsafeBytes { comparison.isTrue(of: EncodedValue($0)) }
+            #expect(isTrue == comparison.isTrue(of: tested), "seed \(seed): \(tested) \(symbol) \(values)")
+        }
+    }
+
     @Test func nullEqualsNullAndHasNoOrder() {
         #expect(Self.comparison(.equal, [.null]).isTrue(of: .null))
         #expect(!Self.comparison(.equal, [.integer(1)]).isTrue(of: .null))

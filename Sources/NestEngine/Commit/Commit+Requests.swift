@@ -230,9 +230,7 @@ extension Commit {
 
     private static func noteOwners(_ object: ChangedRow, _ owners: inout Set<ObjectID>) {
         for row in [object.before, object.after] {
-            for value in row?.values ?? [] {
-                if let owner = value.referenceValue { owners.insert(owner) }
-            }
+            row?.values.forEachReference { owners.insert($1) }
         }
     }
 

@@ -87,12 +87,12 @@ final class OutlineChanges {
         var ids: Set<ObjectID> = []
         for (id, change) in self.changes {
             ids.insert(id)
-            if let parent = change.before?.values[slot].referenceValue { ids.insert(parent) }
-            if let parent = change.after?.values[slot].referenceValue { ids.insert(parent) }
+            if let parent = change.before?.values.reference(slot) { ids.insert(parent) }
+            if let parent = change.after?.values.reference(slot) { ids.insert(parent) }
         }
         for id in self.affected(paths) {
             ids.insert(id)
-            if let parent = try self.row(id)?.values[slot].referenceValue { ids.insert(parent) }
+            if let parent = try self.row(id)?.values.reference(slot) { ids.insert(parent) }
         }
         self.reached[key] = ids
         return ids
@@ -106,7 +106,7 @@ final class OutlineChanges {
     /// whose parent before or after is. Others are read together with the row above them.
     func ids(of source: OutlineSource, _ paths: [CompiledPath], in tree: FlatTree) throws(StoreError) -> [ObjectID] {
         func isReached(_ row: ObjectRow?) -> Bool {
-            guard let parent = row?.values[source.slot].referenceValue else { return false }
+            guard let parent = row?.values.reference(source.slot) else { return false }
             return parent == source.root || tree.knows(parent)
         }
         var ids: [ObjectID] = []
@@ -140,7 +140,7 @@ final class OutlineChanges {
     func isNewLeaf(_ id: ObjectID, _ slot: Int) -> Bool {
         guard let change = self.changes[id], change.before == nil else { return false }
         if let known = self.parents[slot] { return !known.contains(id) }
-        let parents = Set(self.changes.values.compactMap { $0.after?.values[slot].referenceValue })
+        let parents = Set(self.changes.values.compactMap { $0.after?.values.reference(slot) })
         self.parents[slot] = parents
         return !parents.contains(id)
     }

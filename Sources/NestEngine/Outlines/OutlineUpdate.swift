@@ -92,7 +92,7 @@ struct OutlineUpdate {
         guard self.tree.count <= self.source.rowsMax else { throw self.source.tooManyRows }
     }
 
-    private func parent(_ row: ObjectRow?) -> ObjectID? { row?.values[self.source.slot].referenceValue }
+    private func parent(_ row: ObjectRow?) -> ObjectID? { row?.values.reference(self.source.slot) }
 
     private func admits(_ id: ObjectID, _ row: ObjectRow?) throws(StoreError) -> Bool {
         guard let row else { return false }

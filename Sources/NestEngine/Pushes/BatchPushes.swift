@@ -151,15 +151,14 @@ struct BatchPushes {
         let synced = view.synced
         // The position of a window that shows the same rows is sent with its next diff, or by the position timer.
         guard !diff.isEmpty || isElsewhere else { return try self.pushTotals(view, result, &effects) }
-        view.lastChange = diff.to
+        view.lastChange = diff.head.to
         guard !synced.isEmpty else { return }
-        var body = ByteWriter()
-        body.write(diff: diff)
+        let body = diff.body
         self.counters.diffs += 1
         if body.count > Limits.sharedDiffBytesMax {
             try self.views.sendSnapshot(view, reason: .largeChange, to: synced, now: now, &effects)
         } else {
-            let arrived = !diff.insertedSections.isEmpty
+            let arrived = !diff.head.insertedSections.isEmpty
             let totals = try ViewTotals.changed(
                 view,
                 result,
@@ -167,8 +166,8 @@ struct BatchPushes {
                 arrived: arrived,
                 isBeforeRows: true
             )
-            effects.append(.push(EnginePush(view: view.id, content: .diff(body.bytes), totals: totals), to: synced))
-            view.sentPosition = diff.window
+            effects.append(.push(EnginePush(view: view.id, content: .diff(body), totals: totals), to: synced))
+            view.sentPosition = diff.head.window
         }
     }
 

@@ -54,7 +54,7 @@ struct DependencyChanges {
         func addChanged(_ slot: Int) {
             for (id, change) in self[path.table(after: depth)] {
                 guard let before = change.before, let after = change.after else { continue }
-                if before.values[slot] != after.values[slot] { found.insert(id) }
+                if !before.values.isSame(slot, as: after.values) { found.insert(id) }
             }
         }
         guard depth < path.steps.count else {
@@ -66,11 +66,11 @@ struct DependencyChanges {
             addChanged(slot)
         case .toMany(let slot, let table):
             for change in self[table].values {
-                let before = change.before?.values[slot] ?? .null
-                let after = change.after?.values[slot] ?? .null
+                let before = change.before?.values.reference(slot)
+                let after = change.after?.values.reference(slot)
                 guard before != after else { continue }
-                if let owner = before.referenceValue { found.insert(owner) }
-                if let owner = after.referenceValue { found.insert(owner) }
+                if let before { found.insert(before) }
+                if let after { found.insert(after) }
             }
         }
         return found
@@ -95,7 +95,7 @@ struct DependencyChanges {
                 }
                 found.formUnion(try store.ids(referringTo: id, path.table(after: depth), slot))
             case .toMany(let slot, let table):
-                if let owner = try store.row(table, id)?.values[slot].referenceValue { found.insert(owner) }
+                if let owner = try store.row(table, id)?.values.reference(slot) { found.insert(owner) }
             }
         }
         return found

@@ -219,12 +219,13 @@ final class RelatedAggregates {
     private static func update(_ kept: inout Kept, _ values: AggregatedValues, _ changes: DependencyChanges) {
         for (id, change) in changes[values.memberTable] {
             let (before, after) = (change.before?.values, change.after?.values)
-            let isSame =
-                before?[values.ownerSlot] == after?[values.ownerSlot]
-                && before?[values.valueSlot] == after?[values.valueSlot]
-            if isSame { continue }
+            if let before, let after, before.isSame(values.ownerSlot, as: after),
+                before.isSame(values.valueSlot, as: after)
+            {
+                continue
+            }
             for (row, sign) in [(before, -1), (after, 1)] {
-                guard let row, let owner = row[values.ownerSlot].referenceValue else { continue }
+                guard let row, let owner = row.reference(values.ownerSlot) else { continue }
                 kept.apply(values, owner, (id, row[values.valueSlot]), sign)
             }
         }
@@ -242,8 +243,8 @@ final class RelatedAggregates {
         let targets = changes[values.valueTable]
         for (id, change) in pairs {
             for (pair, isBefore) in [(change.before, true), (change.after, false)] {
-                guard let pair, let owner = pair.values[values.ownerSlot].referenceValue, kept[owner] != nil,
-                    let target = pair.values[targetSlot].referenceValue
+                guard let pair, let owner = pair.values.reference(values.ownerSlot), kept[owner] != nil,
+                    let target = pair.values.reference(targetSlot)
                 else { continue }
                 let known = targets[target]
                 var row = isBefore ? known?.before : known?.after
@@ -256,7 +257,7 @@ final class RelatedAggregates {
                 let after = change.after?.values[values.valueSlot], before != after
             else { continue }
             for id in try self.objects.ids(referringTo: target, values.memberTable, targetSlot) where pairs[id] == nil {
-                guard let owner = try self.objects.row(values.memberTable, id)?.values[values.ownerSlot].referenceValue
+                guard let owner = try self.objects.row(values.memberTable, id)?.values.reference(values.ownerSlot)
                 else { continue }
                 kept.apply(values, owner, (id, before), -1)
                 kept.apply(values, owner, (id, after), 1)

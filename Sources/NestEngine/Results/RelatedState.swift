@@ -181,7 +181,7 @@ final class RelatedState: RelatedObjects {
             return known.contains(key.root)
         }
         var next = key.root
-        while let above = try self.objects.row(key.table, next)?.values[key.slot].referenceValue {
+        while let above = try self.objects.row(key.table, next)?.values.reference(key.slot) {
             if above == limit { return true }
             next = above
         }
@@ -298,7 +298,7 @@ final class RelatedState: RelatedObjects {
         }
         for (id, change) in changes[table] {
             for (row, sign) in [(change.before, -1), (change.after, 1)] {
-                guard let row, let owner = row.values[slot].referenceValue, let count = counted.counts[owner],
+                guard let row, let owner = row.values.reference(slot), let count = counted.counts[owner],
                     try relationshipCount.counts(id, row, self)
                 else { continue }
                 counted.counts[owner] = count + sign
@@ -376,7 +376,7 @@ final class RelatedState: RelatedObjects {
                 break
             }
             way.append(next)
-            guard let above = try self.objects.row(key.table, next)?.values[key.slot].referenceValue else { break }
+            guard let above = try self.objects.row(key.table, next)?.values.reference(key.slot) else { break }
             if above == key.root {
                 answer = true
                 break

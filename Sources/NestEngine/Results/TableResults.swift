@@ -33,6 +33,14 @@ final class TableResults {
             }
         }
 
+        /// Returns the bucket of an object's value. Decodes the value only if there are results for others than
+        /// references.
+        subscript(row: ObjectRow?) -> Bucket? {
+            guard let row, !row.values.isNull(self.slot) else { return nil }
+            if let owner = row.values.reference(self.slot) { return self.owned[owner] }
+            return self.byValue.isEmpty ? nil : self.byValue[row.values[self.slot]]
+        }
+
         var isEmpty: Bool { self.owned.isEmpty && self.byValue.isEmpty }
     }
 
@@ -127,12 +135,13 @@ final class TableResults {
 
     private func forEachRoutedBucket(_ object: ChangedRow, _ body: (ChangedRow, Bucket) -> Void) {
         for index in self.slots.indices {
-            let slot = self.slots[index].slot
-            let before = object.before?.values[slot] ?? .null
-            let after = object.after?.values[slot] ?? .null
-            if let bucket = self.slots[index][before] { body(object, bucket) }
-            guard !after.isNull, after != before else { continue }
-            if let bucket = self.slots[index][after] { body(object, bucket) }
+            if let bucket = self.slots[index][object.before] { body(object, bucket) }
+            if let before = object.before, let after = object.after,
+                before.values.isSame(self.slots[index].slot, as: after.values)
+            {
+                continue
+            }
+            if let bucket = self.slots[index][object.after] { body(object, bucket) }
         }
     }
 }

@@ -118,11 +118,10 @@ final class CatchUps {
         self.admission.work += delta.count
         let net = delta.difference(oldRange, view.range)
         let diff = try self.diffs.diff(view, net, from: known, result, .ofSeveralRevisions)
-        if diff.isEmpty, diff.window == nil { return .current }
-        var body = ByteWriter()
-        body.write(diff: diff)
+        if diff.isEmpty, diff.head.window == nil { return .current }
+        let body = diff.body
         guard body.count <= Limits.sharedDiffBytesMax else { return .snapshot(reason: "the difference is large") }
-        return .difference(body.bytes)
+        return .difference(body)
     }
 
     /// Returns how a resuming client reaches the head. `window`: the window that it held, with the object that the

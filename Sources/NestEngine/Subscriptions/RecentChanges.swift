@@ -91,7 +91,7 @@ final class RecentChanges {
         if self.stepsOfObject[id] == nil {
             self.objectsOfTable[layout.number, default: []].insert(id)
             let row = try self.store.row(layout.number, id)
-            for (slot, value) in (row?.values ?? []).enumerated() { note(slot, value) }
+            row?.values.forEachReference { note($0, .reference($1)) }
         }
         self.stepsOfObject[id, default: []].append(index)
         guard case .change(let change) = self.steps[index].step else { return }

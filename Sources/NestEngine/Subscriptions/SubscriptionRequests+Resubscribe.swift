@@ -149,10 +149,9 @@ extension SubscriptionRequests {
             net = StructuralDifference(from: oldResult.tree, old.range, to: result.tree, view.range)
         }
         let diff = try self.diffs.diff(view, net, from: self.store.head, result, .ofOneRevision)
-        var body = ByteWriter()
-        body.write(diff: diff)
+        let body = diff.body
         guard body.count <= Limits.sharedDiffBytesMax else { return .none(reason: "the difference is large") }
-        return .body(body.bytes, totals: try ViewTotals.all(view, result, self.store.head))
+        return .body(body, totals: try ViewTotals.all(view, result, self.store.head))
     }
 
     /// Drops the result of an old subscription, unless it is in use.

@@ -1,7 +1,25 @@
 import NestLiveQuery
 import NestModel
-import NestStore
+import NestProtocol
 import NestSchema
+import NestStore
+
+/// A difference between two states of a view, with its rows as the bytes that are sent.
+struct ViewDiff {
+    /// Without inserted and updated rows.
+    var head: ResultsDiff
+    var rows = EncodedDiffRows()
+
+    /// Whether it changes nothing. Such a diff is never sent.
+    var isEmpty: Bool { self.rows.isEmpty && self.head.isEmpty }
+
+    /// The body of a DIFF.
+    var body: [UInt8] {
+        var body = ByteWriter()
+        body.write(diff: self.head, self.rows)
+        return body.bytes
+    }
+}
 
 /// Makes diffs of views: differences between two states of a result, with the values that a view shows.
 struct ViewDiffs {
@@ -44,18 +62,19 @@ struct ViewDiffs {
         from: Revision,
         _ result: LiveResult,
         _ rows: KnownRows
-    ) throws(StoreError) -> ResultsDiff {
-        var diff = ResultsDiff(
+    ) throws(StoreError) -> ViewDiff {
+        var head = ResultsDiff(
             from: from,
             to: self.store.head,
             total: view.range.count,
             digest: result.tree.digest(of: view.range).value
         )
-        diff.window = view.position(in: result.tree)
-        diff.deletedRows = try self.visible(self.left(net, result, rows), view)
-        diff.deletedSections = net.deletedSections
-        diff.insertedSections = net.insertedSections
-        diff.moves = net.moves
+        head.window = view.position(in: result.tree)
+        head.deletedRows = try self.visible(self.left(net, result, rows), view)
+        head.deletedSections = net.deletedSections
+        head.insertedSections = net.insertedSections
+        head.moves = net.moves
+        var diff = ViewDiff(head: head)
         func row(_ id: ObjectID) throws(StoreError) -> ObjectRow {
             if let row = rows[id] { return row }
             guard let row = try self.store.row(result.source.table, id) else {
@@ -63,36 +82,70 @@ struct ViewDiffs {
             }
             return row
         }
-        func value(_ slot: Int, _ id: ObjectID, _ row: ObjectRow) -> AttributeValue {
-            guard let column = EntityLayout.column(ofSlot: slot) else { return row[slot: slot] }
-            return result.member(id)?.columns[column] ?? .null
-        }
-        diff.insertedRows.reserveCapacity(net.insertedRows.count)
         for inserted in net.insertedRows {
             let row = try row(inserted.id)
-            // A view of all stored properties shares the object's values.
-            let isWhole = view.hasSlotsInOrder && view.slots.count == row.values.count
-            let values = isWhole ? row.values : view.slots.map { value($0, inserted.id, row) }
-            diff.insertedRows.append(.init(path: inserted.path, row: Row(id: inserted.id, values: values)))
+            diff.rows.insert(inserted.id, at: inserted.path) { self.write(row, inserted.id, view, result, into: &$0) }
         }
         for changed in net.changedRows {
             let row = try row(changed.id)
-            var update = ResultsDiff.Update(path: changed.path, values: [])
+            var values = ByteWriter()
+            var count = 0
             for (slot, property) in zip(view.slots, view.key.projection) {
                 // An object's entity never changes, so its slot is not among the changes.
                 guard let before = changed.before.first(where: { $0.slot == slot })?.before else { continue }
-                let after = value(slot, changed.id, row)
-                if before != after { update.values.append((property, after)) }
+                let end = values.count
+                values.write(count: Int(property.rawValue))
+                let start = values.count
+                self.write(slot, row, changed.id, result, into: &values)
+                if values.bytes[start...].elementsEqual(before.encoded) {
+                    values.truncate(to: end)
+                } else {
+                    count += 1
+                }
             }
-            if !update.values.isEmpty { diff.updates.append(update) }
+            if count > 0 { diff.rows.update(at: changed.path, count: count) { $0.write(raw: values.bytes) } }
         }
         return diff
     }
+
+    /// Writes the values that a view shows of an object.
+    private func write(
+        _ row: ObjectRow,
+        _ id: ObjectID,
+        _ view: View,
+        _ result: LiveResult,
+        into writer: inout ByteWriter
+    ) {
+        if view.hasSlotsInOrder, view.slots.count == row.values.count {
+            // All stored properties.
+            row.values.withSlots { writer.write(raw: $0.whole) }
+        } else {
+            for slot in view.slots { self.write(slot, row, id, result, into: &writer) }
+        }
+    }
+
+    /// Writes the value of a projection's slot.
+    private func write(
+        _ slot: Int,
+        _ row: ObjectRow,
+        _ id: ObjectID,
+        _ result: LiveResult,
+        into writer: inout ByteWriter
+    ) {
+        if slot == EntityLayout.entitySlot {
+            writer.write(integerValue: Int64(row.entity.rawValue))
+        } else if let column = EntityLayout.column(ofSlot: slot) {
+            writer.write(value: result.member(id)?.columns[column] ?? .null)
+        } else {
+            row.values.withSlots { writer.write(raw: $0[slot].bytes) }
+        }
+    }
 }
 
-extension ObjectRow {
-    /// The value of a projection's slot.
-    fileprivate subscript(slot slot: Int) -> AttributeValue {
-        slot == EntityLayout.entitySlot ? .integer(Int64(self.entity.rawValue)) : self.values[slot]
+extension AttributeValue {
+    fileprivate var encoded: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(value: self)
+        return writer.bytes
     }
 }

@@ -1,28 +1,30 @@
 /// The first byte of a value's byte form. 0x40-0x7f are the integers 0...63, 0x80-0xbf strings of 0...63 bytes.
+@frozen
+@usableFromInline
 package enum ValueTag {
-    package static let null: UInt8 = 0x00
-    package static let no: UInt8 = 0x01
-    package static let yes: UInt8 = 0x02
+    @inlinable package static var null: UInt8 { 0x00 }
+    @inlinable package static var no: UInt8 { 0x01 }
+    @inlinable package static var yes: UInt8 { 0x02 }
     /// zigzag varint
-    package static let integer: UInt8 = 0x03
+    @inlinable package static var integer: UInt8 { 0x03 }
     /// 8 bytes, two's complement: integers that 0x03 cannot hold
-    package static let integer64: UInt8 = 0x04
+    @inlinable package static var integer64: UInt8 { 0x04 }
     /// 8 bytes, IEEE 754; NaN is an error
-    package static let double: UInt8 = 0x05
+    @inlinable package static var double: UInt8 { 0x05 }
     /// length, UTF-8 without NUL
-    package static let string: UInt8 = 0x06
+    @inlinable package static var string: UInt8 { 0x06 }
     /// length, bytes
-    package static let data: UInt8 = 0x07
+    @inlinable package static var data: UInt8 { 0x07 }
     /// zigzag varint, microseconds since 1970-01-01 UTC
-    package static let date: UInt8 = 0x08
+    @inlinable package static var date: UInt8 { 0x08 }
     /// varint object id
-    package static let reference: UInt8 = 0x09
+    @inlinable package static var reference: UInt8 { 0x09 }
     /// 16 bytes
-    package static let uuid: UInt8 = 0x0a
+    @inlinable package static var uuid: UInt8 { 0x0a }
     /// 8 bytes, two's complement: dates that 0x08 cannot hold
-    package static let date64: UInt8 = 0x0b
-    package static let smallInteger: UInt8 = 0x40
-    package static let shortString: UInt8 = 0x80
+    @inlinable package static var date64: UInt8 { 0x0b }
+    @inlinable package static var smallInteger: UInt8 { 0x40 }
+    @inlinable package static var shortString: UInt8 { 0x80 }
 }
 
 extension ByteWriter {
@@ -91,6 +93,20 @@ extension ByteWriter {
             self.write(count: byteCount)
         }
     }
+}
+
+extension AttributeValue {
+    /// The most bytes that its byte form takes.
+    package var encodedMax: Int {
+        switch self {
+        case .string(let text): 1 + SmallBytes.varintMax + text.utf8.count
+        case .data(let bytes): 1 + SmallBytes.varintMax + bytes.count
+        default: Self.encodedNumberMax
+        }
+    }
+
+    /// The most bytes that a value takes that is neither text nor data.
+    package static var encodedNumberMax: Int { 17 }
 }
 
 /// A decoded value, or the length of a string or data value whose bytes follow.

@@ -11,7 +11,7 @@ package struct SmallBytes {
 
     @usableFromInline let memory: UnsafeMutableRawPointer
     @usableFromInline let capacity: Int
-    @usableFromInline var count = 0
+    @usableFromInline package internal(set) var count = 0
 
     @inlinable
     @inline(__always)
@@ -70,10 +70,82 @@ package struct SmallBytes {
     @inline(__always)
     package mutating func write(revision value: Revision) { self.write(varint: value.rawValue) }
 
+    @inlinable
+    @inline(__always)
+    package mutating func write(raw bytes: UnsafeRawBufferPointer) {
+        guard let first = bytes.baseAddress, bytes.count > 0 else { return }
+        let start = self.reserve(bytes.count)
+        (self.memory + start).copyMemory(from: first, byteCount: bytes.count)
+    }
+
+    /// Writes a value in its shortest form: at most `AttributeValue.encodedMax` bytes.
+    package mutating func write(value: AttributeValue) {
+        switch value {
+        case .null: self.write(byte: ValueTag.null)
+        case .boolean(let value): self.write(byte: value ? ValueTag.yes : ValueTag.no)
+        case .integer(let value):
+            if value >= 0, value < 64 {
+                self.write(byte: ValueTag.smallInteger | UInt8(truncatingIfNeeded: value))
+            } else {
+                self.write(signed: value, ValueTag.integer, long: ValueTag.integer64)
+            }
+        case .date(let value): self.write(signed: value, ValueTag.date, long: ValueTag.date64)
+        case .double(let value):
+            self.write(byte: ValueTag.double)
+            self.write(integer: value.bitPattern)
+        case .uuid(let value):
+            self.write(byte: ValueTag.uuid)
+            self.write(integer: value.high)
+            self.write(integer: value.low)
+        case .reference(let id):
+            self.write(byte: ValueTag.reference)
+            self.write(objectID: id)
+        case .string(var text):
+            text.withUTF8 { self.write(textValue: UnsafeRawBufferPointer($0)) }
+        case .data(let data): data.withUnsafeBytes { self.write(dataValue: $0) }
+        }
+    }
+
+    /// Writes a string value from bytes already known to be valid.
+    package mutating func write(textValue utf8: UnsafeRawBufferPointer) {
+        if utf8.count < 64 {
+            self.write(byte: ValueTag.shortString | UInt8(truncatingIfNeeded: utf8.count))
+        } else {
+            self.write(byte: ValueTag.string)
+            self.write(count: utf8.count)
+        }
+        self.write(raw: utf8)
+    }
+
+    package mutating func write(dataValue data: UnsafeRawBufferPointer) {
+        self.write(byte: ValueTag.data)
+        self.write(count: data.count)
+        self.write(raw: data)
+    }
+
+    /// Writes a number as a zigzag variable-length integer, or whole if it is too long for that.
+    private mutating func write(signed value: Int64, _ tag: UInt8, long: UInt8) {
+        if value >= -(1 << 61), value < 1 << 61 {
+            self.write(byte: tag)
+            self.write(varint: UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+        } else {
+            self.write(byte: long)
+            self.write(integer: value)
+        }
+    }
+
+    /// Writes a number of a table inside the process, in the byte order of the machine, over bytes that are written.
+    @inlinable
+    @inline(__always)
+    package mutating func set(_ number: UInt32, at offset: Int) {
+        precondition(offset >= 0 && offset + 4 <= self.count, "a number replaces bytes that are written")
+        self.memory.storeBytes(of: number, toByteOffset: offset, as: UInt32.self)
+    }
+
     /// Returns the offset of the next bytes.
     @inlinable
     @inline(__always)
-    mutating func reserve(_ byteCount: Int) -> Int {
+    package mutating func reserve(_ byteCount: Int) -> Int {
         let start = self.count
         precondition(start + byteCount <= self.capacity, "values fit into the memory that is reserved for them")
         self.count = start + byteCount

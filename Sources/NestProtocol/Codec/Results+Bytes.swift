@@ -14,6 +14,29 @@ extension ByteWriter {
     }
 
     package mutating func write(diff: ResultsDiff) {
+        var diff = diff
+        var rows = EncodedDiffRows()
+        for inserted in diff.insertedRows {
+            rows.insert(inserted.row.id, at: inserted.path) { writer in
+                for value in inserted.row.values { writer.write(value: value) }
+            }
+        }
+        for update in diff.updates {
+            rows.update(at: update.path, count: update.values.count) { writer in
+                for (property, value) in update.values {
+                    writer.write(count: Int(property.rawValue))
+                    writer.write(value: value)
+                }
+            }
+        }
+        diff.insertedRows = []
+        diff.updates = []
+        self.write(diff: diff, rows)
+    }
+
+    /// Writes a diff whose inserted and updated rows are encoded already. Precondition: it has none itself.
+    package mutating func write(diff: ResultsDiff, _ rows: EncodedDiffRows) {
+        precondition(diff.insertedRows.isEmpty && diff.updates.isEmpty, "the rows of the diff are encoded")
         self.write(revision: diff.to)
         self.write(varint: diff.to.rawValue - diff.from.rawValue)
         self.write(count: diff.total)
@@ -36,20 +59,10 @@ extension ByteWriter {
             self.write(path: move.from)
             self.write(path: move.to)
         }
-        self.write(count: diff.insertedRows.count)
-        for inserted in diff.insertedRows {
-            self.write(path: inserted.path)
-            self.write(row: inserted.row)
-        }
-        self.write(count: diff.updates.count)
-        for update in diff.updates {
-            self.write(path: update.path)
-            self.write(count: update.values.count)
-            for (property, value) in update.values {
-                self.write(count: Int(property.rawValue))
-                self.write(value: value)
-            }
-        }
+        self.write(count: rows.insertedCount)
+        self.write(raw: rows.inserted.bytes)
+        self.write(count: rows.updatedCount)
+        self.write(raw: rows.updated.bytes)
         if let window = diff.window { self.write(windowPosition: window) }
     }
 }

@@ -57,7 +57,7 @@ package final class EntityLayout: Sendable {
         /// The slot of the attribute that names an object for people.
         package let labelSlot: Int?
         /// The initial values of an insert, by slot.
-        package let defaultValues: [AttributeValue]
+        package let defaultValues: EncodedValues
         /// The slots of dates that an insert sets to the current time.
         package let nowSlots: [Int]
         /// Whether an object's strings and data can exceed `Limits.objectBytesMax`.
@@ -68,7 +68,7 @@ package final class EntityLayout: Sendable {
             slots: SlotSet,
             requiredSlots: [Int],
             labelSlot: Int?,
-            defaultValues: [AttributeValue],
+            defaultValues: EncodedValues,
             nowSlots: [Int],
             mayBeTooLarge: Bool
         ) {

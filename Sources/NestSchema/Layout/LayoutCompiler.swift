@@ -168,7 +168,7 @@ struct LayoutCompiler {
             slots: slots,
             requiredSlots: required,
             labelSlot: entity.labelAttribute.flatMap { parts.properties.firstIndex(of: $0) },
-            defaultValues: defaults,
+            defaultValues: EncodedValues(defaults),
             nowSlots: now,
             mayBeTooLarge: sized * Limits.valueBytesMax > Limits.objectBytesMax
         )

@@ -54,8 +54,10 @@ extension EvaluationCost {
 
 extension ObjectRow {
     package var textBytes: Int {
-        self.values.reduce(0) { sum, value in
-            if case .string(let text) = value { sum + text.utf8.count } else { sum }
+        self.values.withSlots { slots in
+            (0..<slots.count).reduce(0) { sum, slot in
+                if case .text(let utf8) = slots[slot].content { sum + utf8.count } else { sum }
+            }
         }
     }
 }

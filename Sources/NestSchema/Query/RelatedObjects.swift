@@ -143,7 +143,7 @@ extension CompiledPath {
         for step in self.steps {
             // `RelatedValue.relationshipCount` handles every path with a to-many step.
             guard case .toOne(let slot, let table) = step else { preconditionFailure("a to-many path has many ends") }
-            guard let next = row.values[slot].referenceValue, let found = try related.row(table, next) else {
+            guard let next = row.values.reference(slot), let found = try related.row(table, next) else {
                 return nil
             }
             (id, row) = (next, found)

@@ -206,7 +206,7 @@ package final class RowFilter: Hashable, Sendable {
             defer { next += 1 }
             switch self.operands[next] {
             case .object: return self.comparisons[next].isTrue(of: .reference(id))
-            case .slot(let slot): return self.comparisons[next].isTrue(of: row.values[slot])
+            case .slot(let slot): return row.values.withSlots { self.comparisons[next].isTrue(of: $0[slot]) }
             // Callers check `isOwn` first.
             case .related, .quantified, .subtree: preconditionFailure("the predicate reads other objects")
             }
@@ -226,7 +226,7 @@ package final class RowFilter: Hashable, Sendable {
             let comparison = self.comparisons[next]
             switch self.operands[next] {
             case .object: return comparison.isTrue(of: .reference(id))
-            case .slot(let slot): return comparison.isTrue(of: row.values[slot])
+            case .slot(let slot): return row.values.withSlots { comparison.isTrue(of: $0[slot]) }
             case .related(let value): return comparison.isTrue(of: try value.value(id, row, related))
             case .quantified(let value, let quantifier):
                 // A null reference has no objects: ANY is false, ALL and NONE are true.

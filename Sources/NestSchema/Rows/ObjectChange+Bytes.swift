@@ -51,7 +51,7 @@ extension ByteWriter {
     package mutating func write(
         insertOf entity: EntityNumber,
         _ id: ObjectID,
-        _ values: [AttributeValue],
+        _ values: EncodedValues,
         _ places: SparsePlaces,
         _ layout: EntityLayout
     ) {
@@ -60,7 +60,22 @@ extension ByteWriter {
 
     /// `neighbours`: of a deleted object.
     private mutating func write(
-        whole values: [AttributeValue],
+        whole values: EncodedValues,
+        _ places: SparsePlaces,
+        of entity: EntityNumber,
+        _ id: ObjectID,
+        _ kind: ObjectChange.Kind,
+        _ revisionBefore: Revision,
+        _ neighbours: [Neighbours?],
+        _ layout: EntityLayout
+    ) {
+        values.withSlots { slots in
+            self.write(whole: slots, places, of: entity, id, kind, revisionBefore, neighbours, layout)
+        }
+    }
+
+    private mutating func write(
+        whole values: EncodedValues.Slots,
         _ places: SparsePlaces,
         of entity: EntityNumber,
         _ id: ObjectID,
@@ -71,22 +86,28 @@ extension ByteWriter {
     ) {
         var valueCount = 0
         var placingCount = 0
-        for slot in values.indices where !values[slot].isNull {
-            if layout.placeOfSlot[slot] < 0 { valueCount += 1 } else { placingCount += 1 }
+        let placeOfSlot = layout.placeOfSlot
+        values.forEach { slot, value in
+            if value.isNull { return }
+            if placeOfSlot[slot] < 0 { valueCount += 1 } else { placingCount += 1 }
         }
-        self.write(atMost: 4 * SmallBytes.varintMax + 1) { bytes in
+        // Memory is reserved once for all of them.
+        let max = (4 + valueCount) * SmallBytes.varintMax + 1 + values.whole.count
+        self.write(atMost: max) { bytes in
             bytes.write(byte: kind.rawValue)
             bytes.write(count: Int(entity.rawValue))
             bytes.write(objectID: id)
             bytes.write(revision: revisionBefore)
             bytes.write(count: valueCount)
-        }
-        for slot in values.indices where !values[slot].isNull && layout.placeOfSlot[slot] < 0 {
-            self.write(count: Int(layout.properties[slot].rawValue))
-            self.write(value: values[slot])
+            let properties = layout.properties
+            values.forEach { slot, value in
+                if value.isNull || placeOfSlot[slot] >= 0 { return }
+                bytes.write(count: Int(properties[slot].rawValue))
+                bytes.write(raw: value.bytes)
+            }
         }
         if kind == .insert, placingCount == 1, let slot = layout.placedSlots.first(where: { !values[$0].isNull }),
-            let owner = values[slot].referenceValue
+            let owner = values[slot].reference
         {
             // Most inserts: the same bytes as below, for which memory is reserved once.
             self.write(atMost: 7 * SmallBytes.varintMax + 1) { bytes in
@@ -98,9 +119,9 @@ extension ByteWriter {
             return
         }
         self.write(count: placingCount)
-        for slot in values.indices where layout.placeOfSlot[slot] >= 0 {
-            guard let owner = values[slot].referenceValue else { continue }
-            let place = layout.placeOfSlot[slot]
+        for slot in 0..<values.count where placeOfSlot[slot] >= 0 {
+            guard let owner = values[slot].reference else { continue }
+            let place = placeOfSlot[slot]
             self.write(count: Int(layout.properties[slot].rawValue))
             // An insert has no position before, a delete none after.
             if kind == .insert { self.write(placeRecord: nil) }

@@ -93,9 +93,13 @@ extension ChangedRow {
             change.placings.reserveCapacity(layout.placedSlots.count)
         }
         for slot in layout.columns.indices {
+            let place = layout.placeOfSlot[slot]
+            if place < 0, let before = self.before, let after = self.after, before.values.isSame(slot, as: after.values)
+            {
+                continue
+            }
             let before = self.before?.values[slot] ?? .null
             let after = self.after?.values[slot] ?? .null
-            let place = layout.placeOfSlot[slot]
             if place >= 0 {
                 let placing = ObjectChange.Placing(
                     place: place,

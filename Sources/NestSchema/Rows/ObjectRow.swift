@@ -28,16 +28,20 @@ package struct ObjectRow: Hashable, Sendable {
     /// The revision of the last change.
     @usableFromInline package var revision: Revision
     /// The values, by slot of the entity's layout.
-    @usableFromInline package var values: [AttributeValue]
+    @usableFromInline package var values: EncodedValues
     /// The positions, by `EntityLayout.placedSlots`; `.none` without an owner.
     @usableFromInline package var places: SparsePlaces
 
     @inlinable
-    package init(entity: EntityNumber, revision: Revision, values: [AttributeValue], places: SparsePlaces) {
+    package init(entity: EntityNumber, revision: Revision, values: EncodedValues, places: SparsePlaces) {
         self.entity = entity
         self.revision = revision
         self.values = values
         self.places = places
+    }
+
+    package init(entity: EntityNumber, revision: Revision, values: [AttributeValue], places: SparsePlaces) {
+        self.init(entity: entity, revision: revision, values: EncodedValues(values), places: places)
     }
 }
 

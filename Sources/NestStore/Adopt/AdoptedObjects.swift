@@ -97,6 +97,12 @@ struct AdoptedObjects {
         }
     }
 
+    /// A row while its slots are set one by one.
+    private struct Draft {
+        var values: [AttributeValue]
+        var places: SparsePlaces
+    }
+
     private mutating func copyRow(_ rows: SourceRows, _ key: Int64) throws {
         let layout = self.plan.layout
         guard let kind = self.plan.kinds[rows.integer(1)] else {
@@ -106,9 +112,7 @@ struct AdoptedObjects {
             return self.refused.add(kind.entity.name, "is abstract, but has an object", key)
         }
         let id = ObjectID(self.offsets[self.index] + key)
-        var row = ObjectRow(
-            entity: kind.number,
-            revision: Revision(0),
+        var row = Draft(
             values: [AttributeValue](repeating: .null, count: layout.slots.count),
             places: SparsePlaces(count: layout.placedSlots.count)
         )
@@ -142,7 +146,10 @@ struct AdoptedObjects {
             )
         }
         self.counts[kind.number, default: 0] += 1
-        try self.table.insert(id, row)
+        try self.table.insert(
+            id,
+            ObjectRow(entity: kind.number, revision: Revision(0), values: row.values, places: row.places)
+        )
     }
 
     /// Puts the bytes of a large value in their table, and returns what its row has; other values as they are.
@@ -176,7 +183,7 @@ struct AdoptedObjects {
         switch read {
         case .value(let value):
             guard value.isNull, !attribute.isOptional, self.options.skipsInvalid,
-                !kind.defaultValues[slot].isNull
+                !kind.defaultValues.isNull(slot)
             else { return value }
             (isSkipped, reason) = (true, "is required, but has no value: it gets its default")
         case .invalid(let text): (isSkipped, reason) = (self.options.skipsInvalid, text)
@@ -193,7 +200,7 @@ struct AdoptedObjects {
     }
 
     private mutating func refer(
-        _ row: inout ObjectRow,
+        _ row: inout Draft,
         _ slot: Int,
         _ reference: AdoptPlan.Reference,
         _ rows: SourceRows,
@@ -245,7 +252,7 @@ struct AdoptedObjects {
         (-Self.orderMax...Self.orderMax).contains(order) ? order << Self.orderShift : Self.lastPosition
     }
 
-    private func place(_ row: inout ObjectRow, _ slot: Int, _ position: Int64) {
+    private func place(_ row: inout Draft, _ slot: Int, _ position: Int64) {
         let place = self.plan.layout.placeOfSlot[slot]
         if place >= 0 { row.places[place] = SparsePlace(position: position, stamp: 0) }
     }

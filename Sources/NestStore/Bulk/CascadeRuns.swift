@@ -68,7 +68,7 @@ final class CascadeRuns {
         try table.forEachRow(in: first...(end - 1)) { id, row in
             while first + Int64(self.rows.count) < id.rawValue { self.rows.append(nil) }
             self.rows.append(row)
-            bytes += row.values.reduce(0) { $0 + $1.byteCount }
+            bytes += row.values.byteCount
             guard bytes < Self.bytesMax else {
                 end = id.rawValue + 1
                 return false

@@ -63,7 +63,7 @@ extension ObjectGraph {
             try rows.enter(id, depth: depth)
             try table.insert(id, row)
             try self.recorder.record(row.entity, id, before: nil, after: row, isBulk: true)
-            if let parent = row.values[rows.ownerSlot].referenceValue {
+            if let parent = row.values.reference(rows.ownerSlot) {
                 self.recorder.notePlaced(table.layout.number, id, owner: parent, place: place)
             }
             if imported == nil { imported = (id, kind.labelSlot.flatMap { row.values[$0].stringValue }) }

@@ -36,9 +36,9 @@ final class PlainRows {
         let layout = rows.layout
         let values = rows.blank.values
         guard rows.slots.allSatisfy({ layout.isPlain[$0] }),
-            layout.placedSlots.allSatisfy({ values[$0].isNull }),
+            layout.placedSlots.allSatisfy({ values.isNull($0) }),
             rows.kind.requiredSlots.allSatisfy({ slot in
-                slot == rows.ownerSlot || rows.slots.contains(slot) || !values[slot].isNull
+                slot == rows.ownerSlot || rows.slots.contains(slot) || !values.isNull(slot)
             })
         else { return nil }
         self.table = table
@@ -54,7 +54,7 @@ final class PlainRows {
             guard case .attribute(let attribute) = layout.slots[slot] else { return false }
             return attribute.isOptional && !rows.kind.requiredSlots.contains(slot)
         }
-        let constants = layout.slots.indices.filter { !rows.slots.contains($0) && !values[$0].isNull }
+        let constants = layout.slots.indices.filter { !rows.slots.contains($0) && !values.isNull($0) }
         self.constantCount = constants.count
         self.constantByteCount = constants.reduce(0) { $0 + values[$1].byteCount }
     }

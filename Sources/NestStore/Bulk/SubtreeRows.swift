@@ -14,6 +14,7 @@ struct SubtreeRows {
     private let orderStep: Int64
     /// An object with no other values than those that every row gets.
     let blank: ObjectRow
+    private let blankValues: [AttributeValue]
     /// The last row of each depth: its id and, on top of it, the position of its last child.
     private let path: SpilledStack
     private var pathCount = 0
@@ -46,21 +47,24 @@ struct SubtreeRows {
         )
         for slot in kind.nowSlots { blank.values[slot] = .date(time) }
         self.blank = blank
+        self.blankValues = blank.values.decoded
     }
 
     /// Returns the object of the next row, which has this index in `source`; of depth 0, without an owner. Call `enter`
     /// with its id before the next row.
     mutating func row(_ index: Int, of source: SubtreeColumns) throws(StoreError) -> ObjectRow {
-        var row = self.blank
+        var values = self.blankValues
         for (column, slot) in self.slots.enumerated() {
-            row.values[slot] = try self.kept(source.value(index, column), slot)
+            values[slot] = try self.kept(source.value(index, column), slot)
         }
-        try self.refuseMissing(row)
+        var places = self.blank.places
         if source.depths[index] > 0 {
             let (parent, position) = try self.nextBelow(source.depths[index] - 1)
-            row.values[self.ownerSlot] = .reference(parent)
-            row.places[self.place] = SparsePlace(position: position, stamp: self.blank.revision.rawValue)
+            values[self.ownerSlot] = .reference(parent)
+            places[self.place] = SparsePlace(position: position, stamp: self.blank.revision.rawValue)
         }
+        let row = ObjectRow(entity: self.kind.number, revision: self.blank.revision, values: values, places: places)
+        try self.refuseMissing(row)
         return row
     }
 
@@ -118,7 +122,7 @@ struct SubtreeRows {
         if self.kind.mayBeTooLarge, let fault = ObjectGraph.sizeFault(self.kind, nil, row) {
             throw ObjectGraph.refusal([fault])
         }
-        for slot in self.kind.requiredSlots where row.values[slot].isNull && slot != self.ownerSlot {
+        for slot in self.kind.requiredSlots where row.values.isNull(slot) && slot != self.ownerSlot {
             throw self.refusal(slot, .required, "is required")
         }
     }

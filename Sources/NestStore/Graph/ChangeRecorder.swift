@@ -340,9 +340,16 @@ final class ChangeRecorder {
     /// Returns the index of an object in `changed`; `nil` if it is not there.
     func changedIndex(of id: ObjectID) -> Int? { self.index(of: id) }
 
-    /// Returns the value of a slot of an object in `changed`, the last one if the object was deleted.
-    func changedValue(at index: Int, _ slot: Int) -> AttributeValue? {
-        self.changed.inPlace { $0[index].after?.values[slot] ?? $0[index].before?.values[slot] }
+    /// Calls `body` with the text of a slot of an object in `changed`; with the last one if the object was deleted,
+    /// with `nil` if there is none.
+    func withChangedText<Result>(at index: Int, _ slot: Int, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+        func text(_ values: EncodedValues.Slots) -> Result {
+            if case .text(let utf8) = values[slot].content { body(utf8) } else { body(nil) }
+        }
+        return self.changed.inPlace { changed in
+            if let result = changed[index].after?.values.withSlots(text) { return result }
+            return changed[index].before?.values.withSlots(text) ?? body(nil)
+        }
     }
 
     /// Whether an object in `changed` existed before this request; `nil` for other objects.
@@ -374,7 +381,7 @@ final class ChangeRecorder {
     /// Whether a changed object was deleted or has all required values: for most requests nothing else must be checked.
     func isWhole(at index: Int, _ kind: EntityLayout.Kind) -> Bool {
         self.changed.inPlace { changed in
-            for slot in kind.requiredSlots where changed[index].after?.values[slot].isNull == true { return false }
+            for slot in kind.requiredSlots where changed[index].after?.values.isNull(slot) == true { return false }
             return true
         }
     }
@@ -477,7 +484,7 @@ extension ChangedRow {
         return layout.placedSlots.enumerated().compactMap { place, slot in
             let old = before.places[place]
             let new = after.places[place]
-            guard let owner = before.values[slot].referenceValue, owner == after.values[slot].referenceValue,
+            guard let owner = before.values.reference(slot), owner == after.values.reference(slot),
                 old.stamp == new.stamp, old.position != new.position
             else { return nil }
             return Reposition(

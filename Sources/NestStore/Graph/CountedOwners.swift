@@ -29,8 +29,8 @@ struct CountedOwners {
         }
         for (slot, description) in table.slots.enumerated() {
             guard case .toOne(let relationship, _) = description else { continue }
-            let before = object.before?.values[slot].referenceValue
-            let after = object.after?.values[slot].referenceValue
+            let before = object.before?.values.reference(slot)
+            let after = object.after?.values.reference(slot)
             guard before != after, let counted = self.inverse(table, slot, relationship) else { continue }
             for id in [before, after] {
                 if let id { self.owners.insert(Owner(id: id, relationship: counted)) }

@@ -223,7 +223,7 @@ private struct AssignmentContext {
     /// Adds a fault for each required property of a new object that is neither set nor has a default.
     func addLacking(_ result: inout ObjectGraph.Assignments) {
         for slot in self.kind.requiredSlots where !result.assigned.contains(slot) {
-            guard self.kind.defaultValues[slot].isNull, !self.kind.nowSlots.contains(slot) else { continue }
+            guard self.kind.defaultValues.isNull(slot), !self.kind.nowSlots.contains(slot) else { continue }
             // An object without an owner is put under the root.
             if let root = self.layout.root, self.layout.slot(of: root.relationship) == slot { continue }
             self.fault(&result, self.layout.properties[slot], .required, "is required")

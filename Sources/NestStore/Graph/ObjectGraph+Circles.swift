@@ -23,7 +23,7 @@ extension ObjectGraph {
         var inside: InsideWalk?
         while true {
             for _ in 0..<Self.circleTurnRows {
-                guard let next = try table.row(above)?.values[slot].referenceValue else { return }
+                guard let next = try table.row(above)?.values.reference(slot) else { return }
                 if next == id { throw refusal }
                 above = next
             }

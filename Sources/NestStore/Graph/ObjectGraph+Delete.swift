@@ -72,7 +72,7 @@ extension ObjectGraph {
             for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, queue, &denials, losses) }
             for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, queue, &denials, losses) }
             for (slot, description) in layout.slots.enumerated() {
-                guard case .toOne(let relationship, _) = description, let target = row.values[slot].referenceValue
+                guard case .toOne(let relationship, _) = description, let target = row.values.reference(slot)
                 else {
                     continue
                 }
@@ -109,7 +109,7 @@ extension ObjectGraph {
         from partner: ObjectID,
         _ losses: RevertLosses?
     ) throws(StoreError) {
-        if let losses, try table.row(id)?.values[slot].referenceValue == partner {
+        if let losses, try table.row(id)?.values.reference(slot) == partner {
             try self.note(emptied: id, slot, table, losses)
         }
         try self.setReference(table, id, slot, from: partner, to: nil)
@@ -169,7 +169,7 @@ extension ObjectGraph {
         try table.forEach(ofOwner: id, slot: pairs.ownerSlot) { pair, _ in ids.append(pair) }
         if pairs.relationship.deleteRule == .deny {
             for pair in ids {
-                guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue, target != id else {
+                guard let target = try table.row(pair)?.values.reference(pairs.targetSlot), target != id else {
                     continue
                 }
                 let name = layout.relationshipName(pairs.relationship.number)
@@ -180,7 +180,7 @@ extension ObjectGraph {
         }
         if pairs.relationship.deleteRule == .cascade {
             for pair in ids {
-                guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue else { continue }
+                guard let target = try table.row(pair)?.values.reference(pairs.targetSlot) else { continue }
                 try self.enqueue(target, try self.table(pairs.destination), queue)
             }
         }
@@ -223,7 +223,7 @@ extension ObjectGraph {
         var neighbours: [Neighbours?] = []
         neighbours.reserveCapacity(layout.placedSlots.count)
         for (place, slot) in layout.placedSlots.enumerated() {
-            guard !row.values[slot].isNull, !self.recorder.isPlaced(layout.number, id, place: place) else {
+            guard !row.values.isNull(slot), !self.recorder.isPlaced(layout.number, id, place: place) else {
                 neighbours.append(nil)
                 continue
             }

@@ -42,20 +42,16 @@ extension ObjectGraph {
     ) throws(StoreError) -> ObjectID {
         let layout = table.layout
         let entity = kind.number
+        if let root = layout.root { try self.putUnder(root, layout, &assigned) }
         var row = ObjectRow(
             entity: entity,
             revision: self.revision,
-            values: Self.copied(kind.defaultValues),
+            values: self.newValues(layout, kind, &assigned),
             places: SparsePlaces(count: layout.placedSlots.count)
         )
-        for slot in kind.nowSlots { row.values[slot] = .date(self.time) }
-        if let root = layout.root { try self.putUnder(root, layout, &assigned) }
-        // One-to-one partners are joined after the object has been inserted.
-        for (slot, value) in assigned.values where layout.partnerSlots[slot] < 0 { row.values[slot] = value }
         if !self.reportsMissingAtEnd { try self.refuseMissing(layout, kind, row, placements: assigned.placements) }
         let id = if let reserved { try self.useReserved(reserved) } else { try self.newObjectID() }
         for placement in assigned.placements {
-            row.values[layout.placedSlots[placement.place]] = .reference(placement.owner)
             row.places[placement.place] = try self.place(
                 table,
                 place: placement.place,
@@ -73,14 +69,45 @@ extension ObjectGraph {
         return id
     }
 
-    /// Returns the values in memory of their own. The first change of a shared array does the same, but copies values
-    /// of any type, which costs more.
-    @inline(__always)
-    private static func copied(_ values: [AttributeValue]) -> [AttributeValue] {
-        var copies: [AttributeValue] = []
-        copies.reserveCapacity(values.count)
-        for value in values { copies.append(value) }
-        return copies
+    /// Returns the values of a new object. One-to-one partners are not among them: they are joined after the object has
+    /// been inserted.
+    private func newValues(
+        _ layout: EntityLayout,
+        _ kind: EntityLayout.Kind,
+        _ assigned: inout Assignments
+    ) -> EncodedValues {
+        kind.defaultValues.withSlots { defaults in
+            withUnsafeTemporaryAllocation(of: Int.self, capacity: defaults.count) { sources in
+                // 0: the default; above: the number of a value, counted from 1; below: that of a placement.
+                sources.initialize(repeating: 0)
+                let now = Int.max
+                for slot in kind.nowSlots { sources[slot] = now }
+                var max =
+                    defaults.whole.count + (1 + SmallBytes.varintMax)
+                    * (assigned.placements.count + kind.nowSlots.count)
+                // By index: an iterator would copy each value.
+                for index in assigned.values.indices where layout.partnerSlots[assigned.values[index].slot] < 0 {
+                    sources[assigned.values[index].slot] = index + 1
+                    max += assigned.values[index].value.encodedMax
+                }
+                for index in assigned.placements.indices {
+                    sources[layout.placedSlots[assigned.placements[index].place]] = -1 - index
+                }
+                return EncodedValues(count: defaults.count, atMost: max) { slot, bytes in
+                    let source = sources[slot]
+                    if source == 0 {
+                        bytes.write(raw: defaults[slot].bytes)
+                    } else if source == now {
+                        bytes.write(value: .date(self.time))
+                    } else if source > 0 {
+                        bytes.write(value: assigned.values[source - 1].value)
+                    } else {
+                        bytes.write(byte: ValueTag.reference)
+                        bytes.write(objectID: assigned.placements[-1 - source].owner)
+                    }
+                }
+            }
+        }
     }
 
     /// Puts an object that is inserted without an owner under the root, as the last one.
@@ -125,7 +152,7 @@ extension ObjectGraph {
                 throw Self.isRoot(id, "moved")
             }
             if let owner = value.referenceValue { try self.refuseCycle(id, under: owner, slot, table) }
-            if let place, !old.values[slot].isNull {
+            if let place, !old.values.isNull(slot) {
                 try self.leave(table, id, old, place: place)
                 new.places[place] = .none
             }
@@ -159,14 +186,14 @@ extension ObjectGraph {
         guard case .toOne(let relationship, _) = table.layout.slots[slot] else { return }
         let partners = try self.table(relationship.destination)
         let partnerSlot = table.layout.partnerSlots[slot]
-        let old = try table.row(id)?.values[slot].referenceValue
+        let old = try table.row(id)?.values.reference(slot)
         guard old != new else { return }
         if let old {
             try self.setReference(table, id, slot, from: old, to: nil)
             try self.setReference(partners, old, partnerSlot, from: id, to: nil)
         }
         guard let new else { return }
-        if let previous = try partners.row(new)?.values[partnerSlot].referenceValue {
+        if let previous = try partners.row(new)?.values.reference(partnerSlot) {
             try self.setReference(partners, new, partnerSlot, from: previous, to: nil)
             try self.setReference(table, previous, slot, from: new, to: nil)
         }
@@ -182,7 +209,7 @@ extension ObjectGraph {
         from old: ObjectID?,
         to new: ObjectID?
     ) throws(StoreError) {
-        guard let row = try table.row(id), row.values[slot].referenceValue == old else { return }
+        guard let row = try table.row(id), row.values.reference(slot) == old else { return }
         var changed = row
         changed.values[slot] = new.map { .reference($0) } ?? .null
         try self.write(table, id, from: row, to: changed)

@@ -20,7 +20,7 @@ extension ObjectGraph {
         if let root = table.layout.root, root.object == id, table.layout.slot(of: root.relationship) == slot {
             throw Self.isRoot(id, "moved")
         }
-        let isSameOwner = old.values[slot].referenceValue == owner
+        let isSameOwner = old.values.reference(slot) == owner
         if !isSameOwner { try self.refuseCycle(id, under: owner, slot, table) }
         let order = SparseOrder(table: table, place: place, owner: owner, recorder: self.recorder)
         let left = try self.leftNeighbour(order, table, place: place, owner: owner, at: at, moving: id)
@@ -28,7 +28,7 @@ extension ObjectGraph {
             let current = try order.neighbour(before: old.places[place].position, excluding: nil)
             if current?.id == left?.id { return }
         }
-        if !old.values[slot].isNull { try self.leave(table, id, old, place: place) }
+        if !old.values.isNull(slot) { try self.leave(table, id, old, place: place) }
         let position = try order.position(after: left?.id, leftPosition: left?.position, excluding: id)
         // Making room may have renumbered other objects, never this one.
         var new = old
@@ -88,7 +88,7 @@ extension ObjectGraph {
             guard let found else {
                 let slot = table.layout.placedSlots[place]
                 var isInside = false
-                if let moving { isInside = try table.row(moving)?.values[slot].referenceValue == owner }
+                if let moving { isInside = try table.row(moving)?.values.reference(slot) == owner }
                 let count = try table.count(ofOwner: owner, slot: slot) - (isInside ? 1 : 0)
                 throw .refused(
                     .indexOutOfRange,
@@ -111,7 +111,7 @@ extension ObjectGraph {
         moving: ObjectID?
     ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
         guard let id, id != moving, let row = try table.row(id),
-            row.values[table.layout.placedSlots[place]].referenceValue == owner
+            row.values.reference(table.layout.placedSlots[place]) == owner
         else { return nil }
         return (id, row.places[place].position)
     }
@@ -125,7 +125,7 @@ extension ObjectGraph {
     ) throws(StoreError) -> (id: ObjectID, position: Int64) {
         let id = try self.resolve(reference)
         guard id != moving else { throw .refused(.invalid, "an object cannot be placed next to itself", object: id) }
-        guard let row = try table.row(id), row.values[table.layout.placedSlots[place]].referenceValue == owner else {
+        guard let row = try table.row(id), row.values.reference(table.layout.placedSlots[place]) == owner else {
             throw try self.noSibling(id, owner)
         }
         return (id, row.places[place].position)
@@ -153,7 +153,7 @@ extension ObjectGraph {
     func departure(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, place: Int) throws(StoreError) -> Neighbours
     {
         let entity = table.layout.number
-        guard let owner = row.values[table.layout.placedSlots[place]].referenceValue else {
+        guard let owner = row.values.reference(table.layout.placedSlots[place]) else {
             return Neighbours(left: nil, right: nil)
         }
         var left = try table.neighbour(.before, owner: owner, place: place, position: row.places[place].position)

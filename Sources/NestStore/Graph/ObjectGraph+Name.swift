@@ -17,7 +17,7 @@ extension ObjectGraph {
             guard let slot = kind.labelSlot, let index = self.recorder.changedIndex(of: id),
                 self.recorder.changedEntity(at: index) == entity
             else { return Self.nameOfInsert(kind.nameOfInsert, self.label(id)) }
-            return Self.nameOfInsert(kind.nameOfInsert, self.recorder.changedValue(at: index, slot)?.stringValue)
+            return self.recorder.withChangedText(at: index, slot) { Self.nameOfInsert(kind.nameOfInsert, utf8: $0) }
         case .update(let object, _):
             return "edit \(self.quoted(try self.resolve(object)))"
         case .move(let object, let placement):
@@ -51,20 +51,28 @@ extension ObjectGraph {
 
     /// `begin`: `add item`.
     private static func nameOfInsert(_ begin: String, _ label: String?) -> String {
+        guard var label else { return begin }
+        return label.withUTF8 { Self.nameOfInsert(begin, utf8: UnsafeRawBufferPointer($0)) }
+    }
+
+    private static func nameOfInsert(_ begin: String, utf8 label: UnsafeRawBufferPointer?) -> String {
         guard let label else { return begin }
-        // Every insert gets such a name, so its bytes are copied once.
+        guard label.count > Self.shortBytesMax else { return Self.join(begin, label) }
+        var short = Self.shortened(String(decoding: label, as: UTF8.self))
+        return short.withUTF8 { Self.join(begin, UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Every insert gets such a name, so its bytes are copied once.
+    private static func join(_ begin: String, _ label: UnsafeRawBufferPointer) -> String {
         var begin = begin
-        var short = Self.shortened(label)
         return begin.withUTF8 { begin in
-            short.withUTF8 { short in
-                String(unsafeUninitializedCapacity: begin.count + short.count + 3) { name in
-                    _ = name.initialize(fromContentsOf: begin)
-                    name[begin.count] = UInt8(ascii: " ")
-                    name[begin.count + 1] = UInt8(ascii: "\"")
-                    let end = name[(begin.count + 2)...].initialize(fromContentsOf: short)
-                    name[end] = UInt8(ascii: "\"")
-                    return end + 1
-                }
+            String(unsafeUninitializedCapacity: begin.count + label.count + 3) { name in
+                _ = name.initialize(fromContentsOf: begin)
+                name[begin.count] = UInt8(ascii: " ")
+                name[begin.count + 1] = UInt8(ascii: "\"")
+                let end = name[(begin.count + 2)...].initialize(fromContentsOf: label)
+                name[end] = UInt8(ascii: "\"")
+                return end + 1
             }
         }
     }
@@ -173,7 +181,9 @@ extension ObjectGraph {
         if let index = self.recorder.changedIndex(of: id) {
             let entity = self.recorder.changedEntity(at: index)
             if let slot = self.layout[entity]?.kind(entity).labelSlot {
-                return self.recorder.changedValue(at: index, slot)?.stringValue
+                return self.recorder.withChangedText(at: index, slot) { utf8 in
+                    utf8.map { String(decoding: $0, as: UTF8.self) }
+                }
             }
         }
         guard let found = try? self.find(id) else { return nil }
@@ -189,10 +199,13 @@ extension ObjectGraph {
 
     static func quote(_ text: String) -> String { "\"\(Self.shortened(text))\"" }
 
+    /// A text of so many bytes has at most 40 characters.
+    private static let shortBytesMax = 40
+
     /// Shortens a text to at most 40 characters, and to fewer bytes than a name may have.
     package static func shortened(_ text: String) -> String {
         // Most labels are short, and cutting by characters is slow.
-        if text.utf8.count <= 40 { return text }
+        if text.utf8.count <= Self.shortBytesMax { return text }
         var cut = ""
         for character in text.prefix(40) {
             // A character that does not fit is the end: without it, the next ones would be another text.

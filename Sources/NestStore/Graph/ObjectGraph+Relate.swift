@@ -159,7 +159,7 @@ extension ObjectGraph {
             var ids: [ObjectID] = []
             try table.forEach(ofOwner: owner, slot: pairs.ownerSlot) { id, _ in ids.append(id) }
             for id in ids {
-                if let target = try table.row(id)?.values[pairs.targetSlot].referenceValue { objects.append(target) }
+                if let target = try table.row(id)?.values.reference(pairs.targetSlot) { objects.append(target) }
             }
         }
         return objects
@@ -184,7 +184,7 @@ extension ObjectGraph {
         let table = try self.table(toMany.destination)
         let layout = table.layout
         var owned: [ObjectID] = []
-        for id in objects where try table.row(id)?.values[toMany.inverseSlot].referenceValue == owner {
+        for id in objects where try table.row(id)?.values.reference(toMany.inverseSlot) == owner {
             owned.append(id)
         }
         guard case .toOne(let inverse, _) = layout.slots[toMany.inverseSlot] else { return }

@@ -80,7 +80,7 @@ extension ObjectGraph {
         guard !layout.isJoin else { return }
         let kind = layout.kind(row.entity)
         if kind.mayBeTooLarge { self.checkSize(kind, self.existing(id), row) }
-        for slot in kind.requiredSlots where row.values[slot].isNull {
+        for slot in kind.requiredSlots where row.values.isNull(slot) {
             // The root has no owner, even if the model requires one.
             if layout.root?.object == id, case .toOne = layout.slots[slot] { continue }
             self.faults.append(self.missing(layout, id, slot, row))
@@ -96,7 +96,7 @@ extension ObjectGraph {
         placements: [(place: Int, owner: ObjectID, at: Place)]
     ) throws(StoreError) {
         var faults: [ValidationFault] = []
-        for slot in kind.requiredSlots where row.values[slot].isNull {
+        for slot in kind.requiredSlots where row.values.isNull(slot) {
             let place = layout.placeOfSlot[slot]
             if place >= 0, placements.contains(where: { $0.place == place }) { continue }
             faults.append(
@@ -116,7 +116,7 @@ extension ObjectGraph {
     }
 
     static func sizeFault(_ kind: EntityLayout.Kind, _ id: ObjectID?, _ row: ObjectRow) -> ValidationFault? {
-        let byteCount = row.values.reduce(0) { $0 + $1.byteCount }
+        let byteCount = row.values.byteCount
         guard byteCount > Limits.objectBytesMax else { return nil }
         return ValidationFault(
             entity: row.entity,
@@ -144,8 +144,8 @@ extension ObjectGraph {
         _ twins: inout Set<Twin>
     ) throws(StoreError) {
         for uniqueness in table.layout.uniquenesses where uniqueness.entities.contains(row.entity) {
+            if let before, uniqueness.slots.allSatisfy({ before.values.isSame($0, as: row.values) }) { continue }
             let values = uniqueness.slots.map { row.values[$0] }
-            if let before, uniqueness.slots.allSatisfy({ before.values[$0] == row.values[$0] }) { continue }
             guard !values.contains(where: \.isNull) else { continue }
             let found = try table.objects(where: uniqueness.slots, equal: values, entities: uniqueness.entities)
             guard let other = found.first(where: { $0 != id }) else { continue }

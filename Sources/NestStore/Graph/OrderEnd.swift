@@ -23,7 +23,7 @@ struct OrderEnd {
     /// Updates the end after an object has been inserted into the table.
     mutating func note(_ id: ObjectID, _ row: ObjectRow, _ layout: EntityLayout) {
         guard row.places[self.place].position > self.position,
-            row.values[layout.placedSlots[self.place]].referenceValue == self.owner
+            row.values.reference(layout.placedSlots[self.place]) == self.owner
         else { return }
         self.id = id
         self.position = row.places[self.place].position

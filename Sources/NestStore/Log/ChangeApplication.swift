@@ -171,7 +171,7 @@ extension ObjectChange {
         }
         for placing in self.placings {
             let slot = layout.placedSlots[placing.place]
-            guard before.values[slot].referenceValue == placing.before?.owner,
+            guard before.values.reference(slot) == placing.before?.owner,
                 before.places[placing.place] == placing.before?.place ?? .none
             else { return nil }
             after.values[slot] = placing.after.map { .reference($0.owner) } ?? .null

@@ -96,7 +96,7 @@ final class PreparedRemoval: PreparedWrite {
             var neighbours: [Neighbours?] = []
             for (place, slot) in layout.placedSlots.enumerated() {
                 let isReached = next.reached?.place == place
-                guard isReached || row.values[slot].isNull else { return false }
+                guard isReached || row.values.isNull(slot) else { return false }
                 neighbours.append(isReached ? next.reached?.neighbours : nil)
             }
             let object = ChangedRow(entity: row.entity, id: next.id, before: row, after: nil, neighbours: neighbours)
@@ -107,8 +107,8 @@ final class PreparedRemoval: PreparedWrite {
 
     /// Whether everything that an object refers to is among those that were found before, and older.
     private func isInside(_ row: ObjectRow, _ id: ObjectID, _ layout: EntityLayout) -> Bool {
-        row.values.allSatisfy { value in
-            guard let target = value.referenceValue else { return true }
+        row.values.indices.allSatisfy { slot in
+            guard let target = row.values.reference(slot) else { return true }
             return target < id && self.ids.contains(target)
         }
     }
@@ -133,11 +133,11 @@ final class PreparedRemoval: PreparedWrite {
         for object in changes.changedRows {
             guard !self.ids.contains(object.id), let layout = self.store.layout[object.entity] else { return false }
             for slot in layout.slots.indices {
-                let (before, after) = (object.before?.values[slot], object.after?.values[slot])
+                let (before, after) = (object.before?.values.reference(slot), object.after?.values.reference(slot))
                 let place = layout.placeOfSlot[slot]
                 let isMoved = place >= 0 && object.before?.places[place] != object.after?.places[place]
                 guard before != after || isMoved else { continue }
-                for owner in [before?.referenceValue, after?.referenceValue] {
+                for owner in [before, after] {
                     if let owner, self.ids.contains(owner) { return false }
                 }
             }

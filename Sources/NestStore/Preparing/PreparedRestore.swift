@@ -123,7 +123,7 @@ extension ObjectChange {
         row.revision = revision
         // The object may have been deleted before a new version of the model gave it a property.
         let kind = layout.kind(self.entity)
-        for slot in kind.requiredSlots where row.values[slot].isNull {
+        for slot in kind.requiredSlots where row.values.isNull(slot) {
             row.values[slot] = kind.nowSlots.contains(slot) ? .date(time) : kind.defaultValues[slot]
         }
         for placing in self.placings where placing.before?.isOfNoOrder == true {

@@ -50,8 +50,8 @@ struct ObjectBodies {
         for object in changes.changedRows {
             self.remove(object.id)
             for slot in (object.after ?? object.before)?.values.indices ?? 0..<0 {
-                let before = object.before?.values[slot].referenceValue
-                let after = object.after?.values[slot].referenceValue
+                let before = object.before?.values.reference(slot)
+                let after = object.after?.values.reference(slot)
                 guard before != after else { continue }
                 if let before { self.remove(before) }
                 if let after { self.remove(after) }

@@ -34,7 +34,7 @@ extension ObjectReader {
     package func value(_ values: AggregatedValues, ofMember id: ObjectID) throws(StoreError) -> AttributeValue? {
         guard let row = try self.row(values.memberTable, id) else { return nil }
         guard let targetSlot = values.targetSlot else { return row.values[values.valueSlot] }
-        guard let target = row.values[targetSlot].referenceValue else { return nil }
+        guard let target = row.values.reference(targetSlot) else { return nil }
         return try self.row(values.valueTable, target)?.values[values.valueSlot]
     }
 }

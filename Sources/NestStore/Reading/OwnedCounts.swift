@@ -62,8 +62,8 @@ struct OwnedCounts {
         for object in changes.changedRows {
             guard let table = layout[object.entity]?.number, let slots = self.slots[table] else { continue }
             for slot in slots {
-                let before = object.before?.values[slot].referenceValue
-                let after = object.after?.values[slot].referenceValue
+                let before = object.before?.values.reference(slot)
+                let after = object.after?.values.reference(slot)
                 guard before != after else { continue }
                 if let before { self.counts[Key(table: table, slot: slot, owner: before)]? -= 1 }
                 if let after { self.counts[Key(table: table, slot: slot, owner: after)]? += 1 }

@@ -112,7 +112,7 @@ extension ObjectGraph {
         try self.insertRestored(table, id, row)
         try self.recorder.record(row.entity, id, before: nil, after: row, isBulk: isBulk)
         for (place, slot) in table.layout.placedSlots.enumerated() {
-            guard let owner = row.values[slot].referenceValue else { continue }
+            guard let owner = row.values.reference(slot) else { continue }
             self.recorder.notePlaced(table.layout.number, id, owner: owner, place: place)
         }
     }
@@ -142,7 +142,7 @@ extension ObjectGraph {
             ? try order.neighbour(before: nil, excluding: restoration.id)
             : try self.leftNeighbour(restoration, order, slot)
         let old = try table.row(restoration.id)
-        if let old, !old.values[slot].isNull {
+        if let old, !old.values.isNull(slot) {
             try self.leave(table, restoration.id, old, place: restoration.place)
         }
         let position = try order.position(
@@ -176,7 +176,7 @@ extension ObjectGraph {
         var mark = climb.id
         var current = mark
         var (steps, distance) = (0, 1)
-        while let above = try climb.table.row(current)?.values[climb.slot].referenceValue {
+        while let above = try climb.table.row(current)?.values.reference(climb.slot) {
             guard above != mark else {
                 throw .refused(
                     .cycle,
@@ -197,7 +197,7 @@ extension ObjectGraph {
     ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
         let record = restoration.record
         func sibling(_ id: ObjectID) throws(StoreError) -> (id: ObjectID, position: Int64)? {
-            guard let row = try restoration.table.row(id), row.values[slot].referenceValue == record.owner else {
+            guard let row = try restoration.table.row(id), row.values.reference(slot) == record.owner else {
                 return nil
             }
             return (id, row.places[restoration.place].position)

@@ -144,7 +144,7 @@ extension ObjectGraph {
                 place < 0
                 ? change.values.first { $0.slot == slot }?.after.referenceValue
                 : change.placings.first { $0.place == place }?.after?.owner
-            return row.values[slot].referenceValue != given
+            return row.values.reference(slot) != given
         }
     }
 
@@ -169,7 +169,7 @@ extension ObjectGraph {
     }
 
     func ends(_ row: ObjectRow, _ table: EntityTable) -> RevertPlan.Ends {
-        .init(table: table.layout.number, objects: Set(row.values.prefix(2).compactMap(\.referenceValue)))
+        .init(table: table.layout.number, objects: Set(row.values.ends))
     }
 
     // MARK: Updated
@@ -185,7 +185,7 @@ extension ObjectGraph {
         }
         // The undo deletes the object, so it need not change it first.
         if layout.isJoin {
-            let ends = row.values.prefix(2).compactMap(\.referenceValue)
+            let ends = row.values.ends
             for end in ends where try plan.goes(end, withPair: change.id) { return }
         } else if try plan.goesToo(change.id) {
             return
@@ -232,7 +232,7 @@ extension ObjectGraph {
             var isExpected = self.isPlaced(row, layout, placing.place, by: placing.after)
             if !isExpected { isExpected = try self.isRehomed(slot, change.id, row, table, past, plan) }
             guard isExpected || plan.isForced else {
-                let found = row.values[slot].referenceValue.map {
+                let found = row.values.reference(slot).map {
                     PlaceRecord(owner: $0, place: row.places[placing.place])
                 }
                 plan.context.leave(
@@ -439,13 +439,13 @@ extension ObjectGraph {
     {
         let row = self.deletedRow(change, table, plan)
         // A pair that exists again needs no revert, unless this revert deletes it.
-        let pair = try table.objects(where: [0, 1], equal: row.values).first
+        let pair = try table.objects(where: [0, 1], equal: row.values.decoded).first
         if let pair, try !plan.inserted.contains(pair) {
             try plan.left.insert(change.id)
             return
         }
         for slot in 0..<2 {
-            guard let end = row.values[slot].referenceValue,
+            guard let end = row.values.reference(slot),
                 case .toOne(let relationship, _) = table.layout.slots[slot],
                 try !plan.returning.contains(end)
             else { continue }
@@ -489,4 +489,9 @@ extension ObjectGraph {
             try plan.restorations.append(restoration)
         }
     }
+}
+
+extension EncodedValues {
+    /// The two objects of a pair, as far as it refers to them.
+    fileprivate var ends: [ObjectID] { [0, 1].compactMap { self.reference($0) } }
 }

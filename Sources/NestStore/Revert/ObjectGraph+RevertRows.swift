@@ -5,7 +5,7 @@ import NestSchema
 extension ObjectGraph {
     /// Whether an object is still where a placement put it. Compares the stamp of the placement, not the neighbours.
     func isPlaced(_ row: ObjectRow, _ layout: EntityLayout, _ place: Int, by record: PlaceRecord?) -> Bool {
-        guard row.values[layout.placedSlots[place]].referenceValue == record?.owner else { return false }
+        guard row.values.reference(layout.placedSlots[place]) == record?.owner else { return false }
         guard let record, !record.isOfNoOrder else { return true }
         return row.places[place].stamp == record.place.stamp
     }
@@ -41,7 +41,7 @@ extension ObjectGraph {
             let isEdited =
                 place < 0
                 ? row.values[slot] != change.values.first { $0.slot == slot }?.after ?? .null
-                : !row.values[slot].isNull && !change.placings.contains { $0.place == place }
+                : !row.values.isNull(slot) && !change.placings.contains { $0.place == place }
             if isEdited, try !self.isRehomed(slot, change.id, row, table, past, plan) { return slot }
         }
         return nil
@@ -98,7 +98,7 @@ extension ObjectGraph {
         _ stays: (ObjectID) throws(StoreError) -> Bool
     ) throws(StoreError) -> ObjectID? {
         func owner(_ id: ObjectID) throws(StoreError) -> ObjectID? {
-            if let row = try table.row(id) { return row.values[slot].referenceValue }
+            if let row = try table.row(id) { return row.values.reference(slot) }
             return try past.formerOwner(of: id, table.layout, slot: slot)
         }
         var seen: Set<ObjectID> = []
@@ -139,7 +139,7 @@ extension ObjectGraph {
         _ table: EntityTable,
         slot: Int
     ) throws(StoreError) -> UndoConflict {
-        let owner = row.values[slot].referenceValue ?? ObjectID(0)
+        let owner = row.values.reference(slot) ?? ObjectID(0)
         for owners in self.tables {
             // A relationship that is its own inverse uses both slots.
             for pairs in owners.layout.manyToMany

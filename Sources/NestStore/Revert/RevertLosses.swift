@@ -87,7 +87,7 @@ extension ObjectGraph {
     /// Notes that a pair is about to be deleted.
     func note(parted id: ObjectID, _ row: ObjectRow, _ table: EntityTable, _ losses: RevertLosses) throws(StoreError) {
         guard try !losses.inserted.contains(id), self.wasThere(id),
-            let first = row.values[0].referenceValue, let second = row.values[1].referenceValue
+            let first = row.values.reference(0), let second = row.values.reference(1)
         else { return }
         losses.pairs.append(.init(table: table, ends: (first, second), revision: row.revision))
     }

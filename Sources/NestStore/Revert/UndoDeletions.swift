@@ -205,7 +205,7 @@ extension ObjectGraph {
                 let destination = try self.table(pairs.destination)
                 try join.forEach(ofOwner: next.id, slot: pairs.ownerSlot) { (pair, _) throws(StoreError) in
                     guard try !deletions.inserted.contains(pair),
-                        let target = try join.row(pair)?.values[pairs.targetSlot].referenceValue
+                        let target = try join.row(pair)?.values.reference(pairs.targetSlot)
                     else { return }
                     try follow(destination, target, nil)
                 }
@@ -228,7 +228,7 @@ extension ObjectGraph {
         rehomes: Bool
     ) throws(StoreError) {
         guard case .toOne(let relationship, _) = table.layout.slots[slot], relationship.deleteRule == .cascade,
-            let target = row.values[slot].referenceValue
+            let target = row.values.reference(slot)
         else { return }
         let partnerSlot = table.layout.partnerSlots[slot]
         let edge = UndoDeletions.Edge(

@@ -7,7 +7,7 @@ extension EntityTable {
         let inserts = try self.beginInsert(id, row.revision, row.entity)
         inserts.append(row.values)
         for place in self.layout.placedSlots.indices {
-            if row.values[self.layout.placedSlots[place]].isNull {
+            if row.values.isNull(self.layout.placedSlots[place]) {
                 inserts.appendNull()
                 inserts.appendNull()
             } else {

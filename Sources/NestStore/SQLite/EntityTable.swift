@@ -132,13 +132,10 @@ final class EntityTable {
     /// Returns the current row of a statement.
     private func row(_ statement: Statement, _ id: ObjectID) -> ObjectRow {
         let entity = self.entity(statement)
-        var column: Int32 = self.layout.hasKinds ? 2 : 1
-        var values: [AttributeValue] = []
-        values.reserveCapacity(self.layout.columns.count)
-        for kind in self.layout.columns {
-            values.append(statement.value(column, kind))
-            column += 1
-        }
+        let first: Int32 = self.layout.hasKinds ? 2 : 1
+        let columns = self.layout.columns
+        let values = statement.values(first, columns)
+        var column = first + Int32(columns.count)
         var places = SparsePlaces(count: self.layout.placedSlots.count)
         for place in places.indices {
             places[place] = SparsePlace(
@@ -256,7 +253,7 @@ final class EntityTable {
         var slots: [Int] = []
         var places: [Int] = []
         var key = UpdateKey()
-        for slot in new.values.indices where new.values[slot] != old.values[slot] {
+        for slot in new.values.indices where !new.values.isSame(slot, as: old.values) {
             slots.append(slot)
             key.slots.insert(slot)
             if self.layout.placeOfSlot[slot] >= 0 { self.lastEnd = nil }
@@ -284,7 +281,7 @@ final class EntityTable {
             parameter += 1
         }
         for place in places {
-            let isPlaced = !new.values[self.layout.placedSlots[place]].isNull
+            let isPlaced = !new.values.isNull(self.layout.placedSlots[place])
             Self.bind(statement, &parameter, new.places[place], isPlaced: isPlaced)
         }
         try statement.run()

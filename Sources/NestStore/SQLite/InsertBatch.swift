@@ -62,10 +62,25 @@ final class InsertBatch {
 
     /// Appends the values of a row's slots.
     @inline(__always)
-    func append(_ values: [AttributeValue]) {
-        // In place: the iterator would copy each value.
-        values.withUnsafeBufferPointer { values in
-            for index in values.indices { self.append(values[index]) }
+    func append(_ values: EncodedValues) {
+        values.withSlots { slots in slots.forEach { self.append($1) } }
+    }
+
+    @inline(__always)
+    private func append(_ value: EncodedValue) {
+        switch value.content {
+        case .null: self.append(cell: .null)
+        case .boolean(let value): self.append(cell: .integer(value ? 1 : 0))
+        case .integer(let value), .date(let value): self.append(cell: .integer(value))
+        case .double(let value): self.append(cell: .double(value))
+        case .reference(let id): self.append(cell: .integer(id.rawValue))
+        case .text(let utf8):
+            self.append(cell: .text(start: self.bytes.count, count: utf8.count))
+            self.bytes.append(contentsOf: utf8)
+        case .data(let data):
+            self.append(cell: .data(start: self.bytes.count, count: data.count))
+            self.bytes.append(contentsOf: data)
+        case .uuid(let id): self.append(.uuid(id))
         }
     }
 

@@ -233,7 +233,7 @@ final class Statement {
         switch kind {
         case .reference:
             writer.write(byte: ValueTag.reference)
-            writer.write(varint: UInt64(clamping: self.integer(column)))
+            writer.write(objectID: Statement.readable(self.objectID(column)))
         case .string: self.withBytes(column) { writer.write(textValue: $0) }
         case .integer: writer.write(integerValue: self.integer(column))
         case .boolean: writer.write(byte: self.integer(column) != 0 ? ValueTag.yes : ValueTag.no)

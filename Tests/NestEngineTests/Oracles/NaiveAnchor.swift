@@ -69,7 +69,9 @@ extension NaiveResults {
     /// Returns the pairs of many-to-many relationships that contain an object, each with the revision of its last
     /// change.
     func pairRevisions(of id: ObjectID) -> [ObjectID: Revision] {
-        self.rows.filter { self.model.entity($0.value.entity) == nil && $0.value.values.contains(.reference(id)) }
-            .mapValues(\.revision)
+        self.rows.filter {
+            self.model.entity($0.value.entity) == nil && $0.value.values.decoded.contains(.reference(id))
+        }
+        .mapValues(\.revision)
     }
 }

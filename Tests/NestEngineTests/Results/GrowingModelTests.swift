@@ -61,14 +61,17 @@ import Testing
             #expect(reply.receipt?.isChanged == true, "undo \(count): \(reply)")
         }
         let undone = try #require(try fixture.store.access { try fixture.store.row(EngineFixture.item, id) })
-        #expect(undone.values.contains(.string("first")) && !undone.values.contains(.string("mine")))
+        #expect(undone.values.decoded.contains(.string("first")) && !undone.values.decoded.contains(.string("mine")))
         #expect(undone.values[try #require(columns.slot(of: rank))] == .integer(7))
         for count in 1...2 {
             let reply = try fixture.ask(ann, .redo(key: nil))
             #expect(reply.receipt?.isChanged == true, "redo \(count): \(reply)")
         }
         let row = try fixture.store.access { try fixture.store.row(EngineFixture.item, id) }
-        #expect(row?.values.contains(.string("mine")) == true && row?.values.contains(.string("second")) == true)
+        #expect(
+            row?.values.decoded.contains(.string("mine")) == true
+                && row?.values.decoded.contains(.string("second")) == true
+        )
         // A restart with the older model serves the newer one.
         let hash = fixture.store.layout.modelHash
         fixture.keepsAppliedModel = true

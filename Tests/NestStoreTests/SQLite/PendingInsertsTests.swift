@@ -60,7 +60,7 @@ import Testing
         }
         let id = try fixture.perform(.insert(entity: EntityNumber(1), values: assignments, placements: []))[0]
         let row = try fixture.store.access { try fixture.store.row(EntityNumber(1), id) }
-        #expect(row?.values == values.map(\.1))
+        #expect(row?.values.decoded == values.map(\.1))
     }
 
     @Test func aReadFindsWaitingInserts() throws {
