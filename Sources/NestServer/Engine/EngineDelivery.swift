@@ -4,7 +4,8 @@ import NestEngine
 package struct EngineDelivery: Sendable {
     package let effects: [EngineEffect]
     /// The inputs of the batch. They stay alive until the connections have the effects, so that the event loops that
-    /// made them free them, and not the engine's thread.
+    /// made them free them, and not the engine's thread. Behind a gate either may: the event loops are done before the
+    /// sync.
     let inputs: [EngineInput]
     /// The memory that the answers hold until then.
     let share: AnswerShare
