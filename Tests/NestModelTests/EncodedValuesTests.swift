@@ -46,11 +46,6 @@ import Testing
         #expect(row.withSlots { [UInt8]($0.whole) } == whole.bytes, "seed \(seed)")
     }
 
-    @Test func newRowsAreNull() {
-        #expect(EncodedValues(nulls: 3).decoded == [.null, .null, .null])
-        #expect(EncodedValues(nulls: 0).decoded == [])
-    }
-
     /// The numbers at which the byte form becomes longer, and texts and data of all sizes of their length.
     @Test func valuesAtTheEdgesOfTheirFormsAreKept() {
         var values: [AttributeValue] = [

@@ -78,7 +78,8 @@ package struct SmallBytes {
         (self.memory + start).copyMemory(from: first, byteCount: bytes.count)
     }
 
-    /// Writes a value in its shortest form: at most `AttributeValue.encodedMax` bytes.
+    /// Writes a value as `ByteWriter.write(value:)` does, at most `AttributeValue.encodedMax` bytes.
+    /// `EncodedValuesTests` compares the two.
     package mutating func write(value: AttributeValue) {
         switch value {
         case .null: self.write(byte: ValueTag.null)

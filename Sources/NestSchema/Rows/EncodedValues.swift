@@ -44,11 +44,6 @@ package struct EncodedValues: Hashable, Sendable {
         }
     }
 
-    /// Makes a row of `count` slots that are null.
-    package init(nulls count: Int) {
-        self.init(count: count, atMost: count) { _, bytes in bytes.write(byte: ValueTag.null) }
-    }
-
     // MARK: Reading
 
     /// The values of a row while it is read. Finding a slot costs two loads.

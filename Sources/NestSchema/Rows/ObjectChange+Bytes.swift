@@ -30,16 +30,18 @@ extension ByteWriter {
             return .insert
         }
         if object.after == nil, let before = object.before {
-            self.write(
-                whole: before.values,
-                before.places,
-                of: object.entity,
-                object.id,
-                .delete,
-                before.revision,
-                object.neighbours,
-                layout
-            )
+            before.values.withSlots { values in
+                self.write(
+                    whole: values,
+                    before.places,
+                    of: object.entity,
+                    object.id,
+                    .delete,
+                    before.revision,
+                    object.neighbours,
+                    layout
+                )
+            }
             return .delete
         }
         guard let change = object.change(layout) else { return nil }
@@ -55,25 +57,10 @@ extension ByteWriter {
         _ places: SparsePlaces,
         _ layout: EntityLayout
     ) {
-        self.write(whole: values, places, of: entity, id, .insert, Revision(0), [], layout)
+        values.withSlots { self.write(whole: $0, places, of: entity, id, .insert, Revision(0), [], layout) }
     }
 
     /// `neighbours`: of a deleted object.
-    private mutating func write(
-        whole values: EncodedValues,
-        _ places: SparsePlaces,
-        of entity: EntityNumber,
-        _ id: ObjectID,
-        _ kind: ObjectChange.Kind,
-        _ revisionBefore: Revision,
-        _ neighbours: [Neighbours?],
-        _ layout: EntityLayout
-    ) {
-        values.withSlots { slots in
-            self.write(whole: slots, places, of: entity, id, kind, revisionBefore, neighbours, layout)
-        }
-    }
-
     private mutating func write(
         whole values: EncodedValues.Slots,
         _ places: SparsePlaces,
